@@ -5,7 +5,7 @@ import type { Result } from './support/result.ts';
 import { setStage, type BenchOptions } from './support/stage.ts';
 import { prepare } from './support/workload.ts';
 
-/** What is plotted, by the name that a result has for it. */
+/** The curves of the plot, by the names of the figures in a result. */
 const figures = {
   kubernetesRequestsPerResource: 'Kubernetes requests each, until Ready',
   cpuMsPerResource: 'CPU each, ms',

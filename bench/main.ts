@@ -39,7 +39,7 @@ const usage = `npm run bench -- NAME [options]
   --profile DIR      leave a CPU profile of the operator there
 `;
 
-/** Those that set a stage by themselves, or play on it in their own way. */
+/** Benchmarks that set up their own stage, or use it in their own way. */
 const alone: ReadonlySet<string> = new Set(['peer', 'growth']);
 
 interface Asked {
@@ -108,7 +108,7 @@ async function play({ names, json, counts, plot, options }: Asked): Promise<void
   }
 }
 
-/** What was asked for; undefined, and told, when it cannot be understood. */
+/** Parses the command line; prints why and returns undefined when it cannot be understood. */
 function understood(): Asked | undefined {
   try {
     return asked();

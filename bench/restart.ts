@@ -9,7 +9,7 @@ const afterMs = 10_000;
 /** The operator is killed and started again with everything in place: how long until it has looked at all of it. */
 export async function restart(stage: Stage): Promise<Result> {
   const { count } = stage.options;
-  // What the first process had still to write down is not the second one's cost.
+  // Writes that the first process still owed are not a cost of the second one.
   const calmAfterSeconds = await calm(stage);
   await stage.killOperator();
   const counting = await meter(stage);

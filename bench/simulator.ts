@@ -92,7 +92,7 @@ class Answers {
   #rest = '';
 
   take(chunk: Buffer): number {
-    // What is carried over is one character short of a match, so that nothing counts twice.
+    // The text that is carried over is one character shorter than a match, so that nothing counts twice.
     const text = this.#rest + chunk.toString('latin1');
     this.#rest = text.slice(1 - good.length);
     const got = text.split(good).length - 1;

@@ -71,7 +71,7 @@ export async function bundleAsOneFile(file: string): Promise<string> {
   return path;
 }
 
-/** What every bundle is made with. */
+/** The settings of every bundle. */
 function settings(): InputOptions {
   return {
     cwd: root,
@@ -112,14 +112,16 @@ const placesInSources: Plugin = {
 };
 
 /**
- * What loads much that nobody uses, in parts. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
+ * Loads only the parts of a module that are used. Undici's index loads fetch, WebSocket, caches and mocks too. An import of `http` reads
  * each of its exports, and one of them, WebSocket, loads the undici that Node has inside. Together they are 15 MiB of memory; what
- * does need `fetch` loads it when it is called.
+ * does need `fetch` loads it when it is called. Undici's HTTP/2, which loads `node:http2`, is loaded with the first connection that
+ * speaks it; ours do not.
  */
 const inParts: Plugin = {
   name: 'in-parts',
-  resolveId(id, _importer, { kind }) {
+  resolveId(id, importer, { kind }) {
     const name = id.replace(/^node:/u, '');
+    if (id === './client-h2.js' && importer?.includes('/node_modules/undici/') === true) return 'parts:client-h2';
     return kind === 'import-statement' && name in parts ? `parts:${name}` : undefined;
   },
   load: (id) => parts[id.replace(/^parts:/u, '')],
@@ -128,8 +130,9 @@ const inParts: Plugin = {
 const parts: Readonly<Record<string, string>> = {
   undici: `
     import Dispatcher from 'undici/lib/dispatcher/dispatcher.js';
-    import api from 'undici/lib/api/index.js';
-    Object.assign(Dispatcher.prototype, api);
+    import connect from 'undici/lib/api/api-connect.js';
+    import request from 'undici/lib/api/api-request.js';
+    Object.assign(Dispatcher.prototype, { connect, request });
     export { default as Agent } from 'undici/lib/dispatcher/agent.js';
     export { default as EnvHttpProxyAgent } from 'undici/lib/dispatcher/env-http-proxy-agent.js';
     export { default as Pool } from 'undici/lib/dispatcher/pool.js';
@@ -140,6 +143,10 @@ const parts: Readonly<Record<string, string>> = {
     const http = process.getBuiltinModule('node:http');
     export default http;
     export const { Agent, STATUS_CODES, createServer, get, request } = http;
+  `,
+  'client-h2': `
+    let connect;
+    module.exports = (...given) => (connect ??= require('undici/lib/dispatcher/client-h2.js'))(...given);
   `,
 };
 

@@ -12,7 +12,7 @@ rules:
 `;
 }
 
-/** What the operator asked of Kubernetes. */
+/** The operator's requests to Kubernetes. */
 export interface KubernetesCounts {
   readonly reads: number;
   readonly writes: number;
@@ -48,7 +48,7 @@ export class AuditLog {
     this.#path = path;
   }
 
-  /** What was asked since the last look. */
+  /** Returns the requests since the last call. */
   async take(): Promise<KubernetesCounts> {
     this.#file ??= await open(this.#path);
     const byVerb = new Map<string, number>();

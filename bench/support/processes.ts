@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { loadavg, cpus } from 'node:os';
 
-/** What a process has used so far. */
+/** The CPU and memory that a process has used so far. */
 export interface Usage {
   readonly cpuSeconds: number;
   readonly peakRssMiB: number;
@@ -26,7 +26,7 @@ export async function usageOf(pid: number): Promise<Usage> {
   };
 }
 
-/** What else the machine is busy with, in words. */
+/** Describes the machine and its load in words. */
 export function machine(): string {
   const [one = 0] = loadavg();
   return `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), load ${one.toFixed(1)} at the end`;

@@ -5,7 +5,7 @@ import { workKinds, workNamespace, type WorkResource } from './workload.ts';
 
 const mostLooks = 8;
 
-/** How far along the operator says it is. */
+/** The operator's progress, by its own metrics. */
 export interface Progress {
   readonly ready: number;
   readonly known: number;
@@ -44,7 +44,7 @@ export async function until(
   }
 }
 
-/** What the API server itself says, and the service: every object Ready, each made once. */
+/** Asks the API server and the service whether every object is Ready and was created once; returns a sentence. */
 export async function verify(stage: Stage, count: number): Promise<string> {
   const lists = Object.values(workKinds).map((resource) => listed(stage, resource));
   const found = (await Promise.all(lists)).flat();
@@ -80,7 +80,7 @@ function shownBy(status: unknown): { ready: boolean; id: string } {
 
 /** Events and the first refreshes of alert states come after the last Ready: waits for them, and says how long. */
 export async function calm(stage: Stage): Promise<number> {
-  // What a list shows of a new object is written down after the list's next poll.
+  // The next poll of a list may show more of a new object, which is then written to its status.
   const lookMs = (stage.options.pollSeconds + 10) * 1000;
   await stage.audit.take();
   for (let looks = 1; looks <= mostLooks; looks += 1) {

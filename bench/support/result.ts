@@ -5,7 +5,7 @@ import type { BenchOptions, Stage } from './stage.ts';
 import { usageOf } from './processes.ts';
 import { workloadInWords } from './workload.ts';
 
-/** What a benchmark found; figures that it does not measure are null. */
+/** The figures of a benchmark; those that it does not measure are null. */
 export interface Result {
   readonly name: string;
   readonly count: number;
@@ -21,12 +21,12 @@ export interface Result {
   readonly [more: string]: unknown;
 }
 
-/** What is counted from one moment on. */
+/** A count that began at one moment. */
 export interface Meter {
   readonly stop: () => Promise<Readings>;
 }
 
-/** What was counted between two moments. */
+/** The counts between two moments. */
 export interface Readings {
   readonly seconds: number;
   readonly cpuSeconds: number;

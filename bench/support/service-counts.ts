@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { request } from 'undici';
 
-/** What the service was asked. */
+/** The requests that the service received. */
 export interface ServiceCount {
   readonly reads: number;
   readonly writes: number;
@@ -29,7 +29,7 @@ export class ServiceCounts {
     this.#url = url;
   }
 
-  /** What was asked since the simulator started. */
+  /** Returns the requests since the simulator started. */
   async counts(): Promise<ServiceCount> {
     const { items } = (await this.control('GET', '/counts')) as {
       items: readonly { method: string; path: string; requests: number }[];

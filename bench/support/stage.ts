@@ -27,24 +27,24 @@ import { secretName, workNamespace } from './workload.ts';
 
 const answerMs = 30_000;
 
-/** What all benchmarks are told on the command line. */
+/** The options of the command line that all benchmarks share. */
 export interface BenchOptions {
   readonly count: number;
   readonly latencyMs: number;
   /** `spec.refreshSeconds` of every alert; undefined for the default. */
   readonly refreshSeconds: number | undefined;
   readonly pollSeconds: number;
-  /** Whether the operator runs from the bundle, as it is shipped. */
+  /** True to run the operator from the bundle, as it is shipped. */
   readonly isBundled: boolean;
   readonly logLevel: string;
-  /** Where the operator leaves its CPU profile when it ends. */
+  /** The folder in which the operator leaves its CPU profile when it ends. */
   readonly profileDir: string | undefined;
   readonly say: (text: string) => void;
   /** Told each look at the progress. */
   readonly debug: ((text: string) => void) | undefined;
 }
 
-/** What it took to start the operator. */
+/** The cost of a start of the operator. */
 interface Start {
   readonly toLeaseSeconds: number;
   /** As soon as it held the lease. */
@@ -63,7 +63,7 @@ export interface Stage {
   readonly operatorPid: () => number;
   /** Starts the operator and waits until it holds the lease. */
   readonly startOperator: () => Promise<void>;
-  /** What its newest start took. */
+  /** Returns the cost of its newest start. */
   readonly lastStart: () => Start;
   readonly stopOperator: () => Promise<void>;
   /** Ends the operator as a crash would. */

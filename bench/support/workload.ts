@@ -1,7 +1,7 @@
 import { group, version } from '../../src/engine/kind/contract/define.ts';
 import type { Stage } from './stage.ts';
 
-/** Where everything of a benchmark is. */
+/** The namespace of all resources of a benchmark. */
 export const workNamespace = 'bench';
 /** The Secret with the account's token and the webhooks' address. */
 export const secretName = 'hosting-credentials';
@@ -31,7 +31,7 @@ export const workKinds = {
 
 type WorkKind = keyof typeof workKinds;
 
-/** How many of a count are of each kind: 5 % apps, 5 % environments, 20 % contact points, and alerts. */
+/** Divides a count among the kinds: 5 % apps, 5 % environments, 20 % contact points, and the rest alerts. */
 function sharesOf(count: number): Readonly<Record<WorkKind, number>> {
   const share = (part: number) => Math.max(1, Math.round(count * part));
   const shares = { HostedApp: share(0.05), AppEnvironment: share(0.05), ContactPoint: share(0.2) };
@@ -39,7 +39,7 @@ function sharesOf(count: number): Readonly<Record<WorkKind, number>> {
   return { ...shares, MetricAlert: Math.max(1, count - others) };
 }
 
-/** What the workload is, in words. */
+/** Describes the workload in words. */
 export function workloadInWords(count: number): string {
   const { MetricAlert, ContactPoint, HostedApp, AppEnvironment } = sharesOf(count);
   return `${MetricAlert} alerts, ${ContactPoint} contact points (a tenth of them webhooks with a Secret), ${HostedApp} apps to create and ${AppEnvironment} environments that exist and run, applied with ${appliers} connections, alerts last`;

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { momentOf } from '../base/time.ts';
 import { hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
-import { openHosting } from '../hosting/service.ts';
+import { type MeasuredHosting, openHosting } from '../hosting/service.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
@@ -76,7 +76,7 @@ async function operate(settings: RunSettings): Promise<number> {
         workers: settings.workers,
       },
     });
-    return await serve(settings, { operator, election, log, metrics, stopped });
+    return await serve(settings, { operator, hosting, election, log, metrics, stopped });
   } finally {
     await Promise.all([api.close(), leaseApi.close()]);
   }
@@ -98,6 +98,7 @@ function electionOf(
 
 interface Running {
   readonly operator: Operator;
+  readonly hosting: MeasuredHosting;
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
@@ -105,14 +106,20 @@ interface Running {
   readonly stopped: Promise<'stop'>;
 }
 
-async function serve(settings: RunSettings, { operator, election, log, metrics, stopped }: Running): Promise<number> {
+async function serve(
+  settings: RunSettings,
+  { operator, hosting, election, log, metrics, stopped }: Running,
+): Promise<number> {
   const { host, port } = settings.metricsListen;
+  let leads = false;
   const probes = await serveProbes(
     {
       alive: () => operator.engine.stuck(),
       ready: () => operator.complaints()[0],
       metrics: () => {
         measure(operator, metrics);
+        hosting.measure();
+        metrics.gauge('apphosting_leader', {}, leads ? 1 : 0);
         return metrics.text();
       },
     },
@@ -126,7 +133,7 @@ async function serve(settings: RunSettings, { operator, election, log, metrics, 
   let code = 0;
   if (first !== 'stop') {
     const [, { takeOver }] = first;
-    metrics.gauge('apphosting_leader', {}, 1);
+    leads = true;
     log.info({ takeOver }, 'this replica acts');
     operator.act(takeOver ? settings.horizonSeconds * 1_000 : 0);
     const end = await Promise.race([stopped, election.lost]);

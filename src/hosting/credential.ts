@@ -18,18 +18,23 @@
 import PQueue from 'p-queue';
 import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
 import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
-import { type Seen, type ExchangeOptions, type Transport, longestPauseMs } from './wire/transport.ts';
+import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
 
 /** The shortest and the longest pause between requests that try a refused token again. */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
 /** How urgent a request is, and what ends its wait for a turn. */
-export interface Passage extends ExchangeOptions {
+export interface Wait {
   readonly urgency: Urgency;
   /** Aborts the wait for a turn. A request that is already sent goes on. */
   readonly leaveQueue?: AbortSignal;
+  /** Called when the request has to wait for its turn, with a function that makes it more urgent. */
+  readonly onQueued?: (raise: (urgency: Urgency) => void) => void;
 }
+
+/** The wait for a turn and the limits of one request. */
+export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
   readonly since: number;
@@ -38,6 +43,7 @@ interface Unauthorized {
 }
 
 const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
+const throttled: Seen = { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
 
 /** The value of the metric label `outcome`: few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {
@@ -96,17 +102,11 @@ export class Credential {
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const finding = this.#unauthorized !== undefined;
     if (finding && !this.#claimTry()) return unauthorized;
-    const turn = await this.budget.turn(passage.urgency, passage.leaveQueue);
+    const turn = await this.budget.turn(passage);
     if (!turn.granted) {
-      if (turn.why === 'throttled') return { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
-      const message =
-        turn.why === 'stopped' ? 'the account is being closed' : 'the request budget had no room for two minutes';
-      return { was: 'notSent', hostNotAllowed: false, message };
-    }
-    // The token may have been refused while this request waited.
-    if (!finding && this.#unauthorized !== undefined) {
-      turn.done();
-      return unauthorized;
+      if (turn.why === 'stopped')
+        return { was: 'notSent', hostNotAllowed: false, message: 'the account is being closed' };
+      return turn.why === 'unauthorized' ? unauthorized : throttled;
     }
     try {
       const seen = await transport(request, passage);
@@ -134,7 +134,7 @@ export class Credential {
 
   #learn(seen: Seen, grantedAt: number, finding: boolean): void {
     if (seen.was !== 'answer') return;
-    if (seen.status === 429 || seen.status === 425) {
+    if (isThrottled(seen)) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
       this.#metrics.count('apphosting_service_throttled_total');
       for (const listener of this.#throttleListeners) listener();
@@ -156,6 +156,7 @@ export class Credential {
   #settle(next: Unauthorized | undefined): void {
     const turned = (this.#unauthorized === undefined) !== (next === undefined);
     this.#unauthorized = next;
+    if (turned && next !== undefined) this.budget.endWaits('unauthorized');
     if (turned) for (const listener of this.#listeners) listener();
   }
 }
@@ -171,7 +172,7 @@ export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: Refused };
 
-type Refused = 'throttled' | 'waitedTooLong' | 'stopped';
+type Refused = 'throttled' | 'unauthorized' | 'stopped';
 
 /** The limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
@@ -179,7 +180,6 @@ const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
 /** The priority in the queue of the request that has waited longest, at each eighth turn. */
 const aheadOfAll = urgencies.length + 1;
-const patienceMs = 120_000;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
 
@@ -190,11 +190,10 @@ export class Budget {
   readonly #members = new Set<Allowance>();
   /** The smallest limits of all accounts that use the credential. */
   #allowed: Allowance = alone;
-  readonly #plans = new Map<object, number>();
   /** The requests that wait for a turn, the most urgent first. */
   readonly #queue = new PQueue({ concurrency: alone.concurrency });
-  /** The ids of these requests, the oldest first, each with a function that ends its wait. */
-  readonly #waiting = new Map<string, (why: Refused) => void>();
+  /** The ids of these requests, the oldest first, each with the signal that ends its wait. */
+  readonly #waiting = new Map<string, AbortSignal | undefined>();
   #tickets = 0;
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
   #starts: number[] = [];
@@ -204,6 +203,8 @@ export class Budget {
   #strikes = 0;
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
+  /** The reason that the newest `endWaits` gave. */
+  #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
     this.#clock = clock;
@@ -222,44 +223,39 @@ export class Budget {
   }
 
   /** Waits until one request may be sent, or until it is clear that it may not. */
-  turn(urgency: Urgency, signal?: AbortSignal): Promise<Turn> {
-    if (signal?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
+  turn({ urgency, leaveQueue, onQueued }: Wait): Promise<Turn> {
+    if (leaveQueue?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
+      const id = String((this.#tickets += 1));
       const granted = (): Promise<void> => {
+        this.#waiting.delete(id);
         const at = this.#grant();
         return new Promise((done) => answer({ granted: true, at, done }));
       };
       const priority = priorityOf(urgency);
-      // A request that need not wait needs no timer and no listener.
+      // A request that need not wait needs no listener.
       if (!this.#queue.isPaused && this.#queue.size === 0 && this.#queue.pending < this.#queue.concurrency) {
         void this.#queue.add(granted, { priority });
         return;
       }
-      const id = String((this.#tickets += 1));
-      const leaving = new AbortController();
-      const leave = (why: Refused): void => {
-        waited();
-        leaving.abort();
-        answer({ granted: false, why });
-      };
-      const stop = (): void => leave('stopped');
-      const cancel = this.#clock.after(patienceMs, () => leave('waitedTooLong'));
-      const waited = (): void => {
-        cancel();
-        signal?.removeEventListener('abort', stop);
+      this.#waiting.set(id, leaveQueue);
+      this.#queue.add(granted, { id, priority, ...(leaveQueue !== undefined && { signal: leaveQueue }) }).catch(() => {
         this.#waiting.delete(id);
-      };
-      signal?.addEventListener('abort', stop, { once: true });
-      this.#waiting.set(id, leave);
-      const turn = (): Promise<void> => {
-        waited();
-        return granted();
-      };
-      // The promise rejects only after `leave` has answered.
-      this.#queue.add(turn, { id, priority, signal: leaving.signal }).catch(() => undefined);
+        answer({ granted: false, why: leaveQueue?.aborted === true ? 'stopped' : this.#endedWhy });
+      });
+      onQueued?.((raised) => {
+        if (this.#waiting.has(id)) this.#queue.setPriority(id, priorityOf(raised));
+      });
       this.#pace();
     });
+  }
+
+  /** Ends the wait of all requests. */
+  endWaits(why: Refused): void {
+    this.#endedWhy = why;
+    this.#waiting.clear();
+    this.#queue.clear();
   }
 
   /** Halves the rate and begins a pause: the service answered 429 or 425 to a request whose turn was at `grantedAt`. */
@@ -273,7 +269,7 @@ export class Budget {
     const pauseMs = retryAfterMs === undefined ? backoffMs : retryAfterMs + this.#entropy.fraction() * 250;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(pauseMs, longestPauseMs));
     this.#pace();
-    if (this.refusesNow()) for (const leave of this.#waiting.values()) leave('throttled');
+    if (this.refusesNow()) this.endWaits('throttled');
   }
 
   /** Ends the growth of pauses: the service did not throttle a request whose turn was at `grantedAt`. */
@@ -337,12 +333,9 @@ export class Budget {
     return this.#queue.size;
   }
 
-  /** Sets how many requests per second a poller needs; 0 removes the poller. */
-  plan(poller: object, perSecond: number): void {
-    this.#planned += perSecond - (this.#plans.get(poller) ?? 0);
-    if (perSecond === 0) this.#plans.delete(poller);
-    else this.#plans.set(poller, perSecond);
-    if (this.#plans.size === 0) this.#planned = 0;
+  /** Adds to the number of requests per second that polling needs. */
+  plan(perSecond: number): void {
+    this.#planned += perSecond;
   }
 
   /** The factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
@@ -390,10 +383,18 @@ export class Budget {
     this.#starts.push(now);
     const kept = Math.max(1, Math.ceil(this.#allowed.requestsPerSecond));
     if (this.#starts.length > 2 * kept) this.#starts = this.#starts.slice(-kept);
-    const [oldest] = this.#waiting.keys();
-    if (this.#turns % 8 === 7 && oldest !== undefined) this.#queue.setPriority(oldest, aheadOfAll);
+    if (this.#turns % 8 === 7) this.#raiseOldest();
     this.#pace();
     return now;
+  }
+
+  #raiseOldest(): void {
+    for (const [id, leaveQueue] of this.#waiting) {
+      // The queue has dropped a request whose signal was aborted a moment ago.
+      if (leaveQueue?.aborted === true) continue;
+      this.#queue.setPriority(id, aheadOfAll);
+      return;
+    }
   }
 }
 
@@ -404,6 +405,11 @@ function priorityOf(urgency: Urgency): number {
 const share = 0.2;
 const pressingWeight = 4;
 
+/** A read with the part of the share that it has; 0 while it has none. */
+interface Weighed {
+  weight: number;
+}
+
 /**
  * Spaces out rate-limited reads, each of which needs a request of its own. The reads of all accounts of a credential together
  * use at most a fifth of its budget.
@@ -412,18 +418,20 @@ const pressingWeight = 4;
  * interval allows. A read that is due takes the next free moment, so that reads stay spaced out when their number grows.
  */
 export class RateLimitedShare {
-  readonly #weights = new Map<object, number>();
+  #reads = 0;
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
   /** Adds or updates a read; a pressing read, such as of a firing alert, counts as four calm ones. */
-  count(reading: object, isPressing: boolean): void {
-    this.#set(reading, isPressing ? pressingWeight : 1);
+  count(reading: Weighed, isPressing: boolean): void {
+    if (reading.weight === 0) this.#reads += 1;
+    this.#weigh(reading, isPressing ? pressingWeight : 1);
   }
 
   /** Removes a read, so that the other reads get its part of the budget. */
-  leave(reading: object): void {
-    this.#set(reading, 0);
+  leave(reading: Weighed): void {
+    if (reading.weight > 0) this.#reads -= 1;
+    this.#weigh(reading, 0);
   }
 
   /** The interval of a calm read, as far as the budget allows; the read itself may ask for a longer one. */
@@ -433,12 +441,12 @@ export class RateLimitedShare {
 
   /** How many requests per second this many reads get, if all reads are calm. */
   perSecond(reads: number, requestsPerSecond: number): number {
-    return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#weights.size;
+    return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
   /** The interval of a read, as far as the budget allows now; the read itself may ask for a longer one. */
-  intervalMs(reading: object, isPressing: boolean, requestsPerSecond: number): number {
-    if (this.#weights.has(reading)) this.count(reading, isPressing);
+  intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
+    if (reading.weight > 0) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
@@ -449,9 +457,8 @@ export class RateLimitedShare {
     return at;
   }
 
-  #set(reading: object, weight: number): void {
-    this.#total += weight - (this.#weights.get(reading) ?? 0);
-    if (weight === 0) this.#weights.delete(reading);
-    else this.#weights.set(reading, weight);
+  #weigh(reading: Weighed, weight: number): void {
+    this.#total += weight - reading.weight;
+    reading.weight = weight;
   }
 }

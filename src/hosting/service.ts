@@ -20,7 +20,7 @@ import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
-import { outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
+import { isThrottled, outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
 /** What the hosting layer is built from. */
 interface HostingOptions {
@@ -35,51 +35,54 @@ interface HostingOptions {
   readonly wire?: Wire;
 }
 
-/** Returns a function that shares one value for each key; the last user to release the value ends it. */
-function sharing<Value>(end: (value: Value) => Promise<void>) {
-  const all = new Map<string, { readonly value: Value; users: number }>();
-  return (key: string, create: () => Value): { readonly value: Value; readonly release: () => Promise<void> } => {
-    const shared = all.get(key) ?? { value: create(), users: 0 };
-    all.set(key, shared);
-    shared.users += 1;
-    return {
-      value: shared.value,
-      release: async () => {
-        shared.users -= 1;
-        if (shared.users > 0) return;
-        all.delete(key);
-        await end(shared.value);
-      },
-    };
-  };
+/** What the accounts of one credential share. */
+interface Door {
+  readonly credential: Credential;
+  readonly wire: OpenWire;
+  users: number;
+}
+
+/** A hosting layer, which can set the metrics of all open services. */
+export interface MeasuredHosting extends Hosting {
+  readonly measure: () => void;
 }
 
 /** Starts the hosting layer, which opens services. */
-export function openHosting(options: HostingOptions): Hosting {
-  const { clock, entropy, metrics } = options;
+export function openHosting(options: HostingOptions): MeasuredHosting {
+  const { clock, entropy, metrics, hostRules } = options;
   const resolve = openNames({ clock });
-  const credentialFor = sharing<Credential>(() => Promise.resolve());
-  const wireFor = sharing<OpenWire>((wire) => wire.close());
-  const given = options.wire;
+  const doors = new Map<string, Door>();
+  const measured = new Set<() => void>();
+  const openDoor = (): Door => ({
+    credential: new Credential(clock, entropy, metrics),
+    wire:
+      options.wire === undefined
+        ? openUndiciWire(hostRules, resolve)
+        : { wire: options.wire, close: () => Promise.resolve() },
+    users: 0,
+  });
   return {
+    measure: () => {
+      for (const measure of measured) measure();
+    },
     open: (settings, onList, onThrottled) => {
-      const base = checkBaseUrl(settings.baseUrl.trim(), options.hostRules);
+      const base = checkBaseUrl(settings.baseUrl.trim(), hostRules);
       if ('refused' in base) return base;
       const token = settings.token.trimmed();
       const key = createHash('sha256').update(`${base.origin}\n${token.reveal()}`).digest('hex');
-      const wire = wireFor(`${key}\n${settings.caBundle ?? ''}`, () =>
-        given === undefined
-          ? openUndiciWire(options.hostRules, resolve)
-          : { wire: given, close: () => Promise.resolve() },
-      );
-      const credential = credentialFor(key, () => new Credential(clock, entropy, metrics));
-      credential.value.reopen();
-      const around = { ...options, base, wire: wire.value.wire, credential: credential.value };
-      const deaf = credential.value.onThrottled(() => onThrottled?.(service));
+      const door = doors.get(key) ?? openDoor();
+      doors.set(key, door);
+      door.users += 1;
+      door.credential.reopen();
+      const deaf = door.credential.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
         deaf();
-        await Promise.all([wire.release(), credential.release()]);
+        door.users -= 1;
+        if (door.users > 0) return;
+        doors.delete(key);
+        await door.wire.close();
       };
+      const around = { ...options, base, wire: door.wire.wire, credential: door.credential, measured };
       const tell: MirrorSurroundings['onList'] = (key, changed, problem) => onList({ service, key, changed, problem });
       const service: Service = openService({ ...settings, token }, around, tell, release);
       return service;
@@ -92,15 +95,8 @@ interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
-}
-
-function isSlowedDown(seen: Seen): boolean {
-  return seen.was === 'answer' && (seen.status === 429 || seen.status === 425);
-}
-
-/** The account that a request names in its query or its body. */
-function accountIn(request: Request): unknown {
-  return request.query?.['accountId'] ?? request.body?.['accountId'];
+  /** The functions that set the metrics of open services. */
+  readonly measured: Set<() => void>;
 }
 
 /** Opens the service for one account. */
@@ -110,7 +106,7 @@ function openService(
   onList: MirrorSurroundings['onList'],
   release: () => Promise<void>,
 ): Service {
-  const { clock, credential } = around;
+  const { clock, credential, measured } = around;
   const closing = new AbortController();
   const sending = new Set<Promise<unknown>>();
   const target = {
@@ -123,20 +119,16 @@ function openService(
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,
-    ask: (request, urgency) => credential.exchange(transport, request, { urgency, leaveQueue: closing.signal }),
+    ask: (request, passage) => credential.exchange(transport, request, { ...passage, leaveQueue: closing.signal }),
     pollMs: settings.pollSeconds * 1000,
-    listsAtOnce: Math.max(settings.concurrency, 1),
     onList,
   });
 
   const { name: account } = settings;
-  const stopGauges = account === undefined ? undefined : startGauges(account, mirror, around);
+  const measure = account === undefined ? undefined : gaugesOf(account, mirror, around);
+  if (measure !== undefined) measured.add(measure);
 
   const sent = async (request: Request, options: SendOptions): Promise<Outcome> => {
-    const named = accountIn(request);
-    if (named !== undefined && named !== settings.accountId) {
-      return { is: 'notSent', message: 'the request is about another account' };
-    }
     const exchange = (urgency: Urgency): Promise<Seen> =>
       credential.exchange(transport, request, {
         urgency,
@@ -147,7 +139,7 @@ function openService(
     const first = await exchange(options.urgency);
     // Another client of the account may have used up the limit of this second. So the request is sent once more after the pause,
     // before all others.
-    const again = options.deadline !== undefined && isSlowedDown(first) ? await exchange('dangerous') : first;
+    const again = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
     return outcomeOf(request.effect, seen, heldUntil === undefined ? undefined : heldUntil - clock.monotonic());
@@ -183,7 +175,7 @@ function openService(
       rateLimitedMs: mirror.schedule.rateLimitedMs(),
     }),
     close: async () => {
-      stopGauges?.();
+      if (measure !== undefined) measured.delete(measure);
       mirror.close();
       closing.abort();
       await Promise.allSettled(sending);
@@ -193,39 +185,21 @@ function openService(
   };
 }
 
-const everyMs = 15_000;
-
-/**
- * Sets an account's metrics every 15 s: the age of its data and the use of its budget. A series that has no value any more is
- * removed. The returned function ends this and removes all series.
- */
-function startGauges(account: string, mirror: Mirror, around: ServiceSurroundings): () => void {
-  const { clock, metrics } = around;
-  const { budget } = around.credential;
-  let grantedBefore = budget.granted();
-  let cancel = (): void => undefined;
-  let withdraw = new Map<string, () => void>();
-  const state = (): void => {
-    const stated = new Map<string, () => void>();
-    const gauge = (name: string, value: number, collection?: string): void => {
-      const labels = { account, ...(collection !== undefined && { collection }) };
-      metrics.gauge(name, labels, value);
-      stated.set(`${name} ${collection ?? ''}`, () => metrics.gauge(name, labels, undefined));
-    };
-    for (const [collection, age] of mirror.ages()) gauge('apphosting_mirror_age_seconds', age / 1000, collection);
-    gauge('apphosting_poll_interval_seconds', mirror.schedule.pollIntervalMs() / 1000);
-    gauge('apphosting_budget_requests_per_second', budget.requestsPerSecond());
-    gauge('apphosting_budget_used_requests_per_second', ((budget.granted() - grantedBefore) * 1000) / everyMs);
-    grantedBefore = budget.granted();
-    gauge('apphosting_budget_waiting', budget.waiting());
-    gauge('apphosting_forecast_requests_per_hour', mirror.schedule.forecastPerHour());
-    for (const [key, end] of withdraw) if (!stated.has(key)) end();
-    withdraw = stated;
-    cancel = clock.after(everyMs, state);
-  };
-  cancel = clock.after(everyMs, state);
+/** Returns a function that sets an account's metrics: the age of its data, and the use of its budget since the last time. */
+function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceSurroundings): () => void {
+  const { budget } = credential;
+  let last = { granted: budget.granted(), at: clock.monotonic() };
   return () => {
-    cancel();
-    for (const end of withdraw.values()) end();
+    const now = { granted: budget.granted(), at: clock.monotonic() };
+    const used = (1_000 * (now.granted - last.granted)) / Math.max(now.at - last.at, 1);
+    last = now;
+    for (const [collection, age] of mirror.ages()) {
+      metrics.gauge('apphosting_mirror_age_seconds', { account, collection }, age / 1_000);
+    }
+    metrics.gauge('apphosting_poll_interval_seconds', { account }, mirror.schedule.pollIntervalMs() / 1_000);
+    metrics.gauge('apphosting_budget_requests_per_second', { account }, budget.requestsPerSecond());
+    metrics.gauge('apphosting_budget_used_requests_per_second', { account }, used);
+    metrics.gauge('apphosting_budget_waiting', { account }, budget.waiting());
+    metrics.gauge('apphosting_forecast_requests_per_hour', { account }, mirror.schedule.forecastPerHour());
   };
 }

@@ -64,7 +64,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
   ),
   apphosting_budget_requests_per_second: gauge('Request rate in effect, lower than set after a 429.', ['account']),
   apphosting_budget_used_requests_per_second: gauge(
-    'Requests that the token of an account sent a second, over the last 15 seconds.',
+    'Requests that the token of an account sent a second since the metrics were read last.',
     ['account'],
   ),
   apphosting_forecast_requests_per_hour: gauge('Reads that an account will take an hour if nothing changes.', [
@@ -108,9 +108,12 @@ export class MetricRegistry {
     this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
-  /** Removes all series of a gauge, before their new values are set. */
-  resetGauge(name: string): void {
-    this.#known(Gauge, name, {})?.reset();
+  /** Removes all series of all gauges, before their new values are set. */
+  resetGauges(): void {
+    for (const name of Object.keys(metricNames)) {
+      const metric = this.#registry.getSingleMetric(name);
+      if (metric instanceof Gauge) metric.reset();
+    }
   }
 
   /** Returns the text that Prometheus scrapes. */

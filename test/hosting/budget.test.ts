@@ -18,7 +18,7 @@ function opened(requestsPerSecond = 5, concurrency = 100) {
   const refusals: string[] = [];
   const load = { now: 0, most: 0 };
   const ask = (name: string, urgency: Urgency = 'edit', lastsMs = 0, signal?: AbortSignal): Promise<Turn> =>
-    budget.turn(urgency, signal).then((turn) => {
+    budget.turn({ urgency, ...(signal && { leaveQueue: signal }) }).then((turn) => {
       if (!turn.granted) {
         refusals.push(`${name}: ${turn.why}`);
         return turn;
@@ -225,14 +225,19 @@ describe('the budget', () => {
     expect(budget.pauseMs()).toBe(pauses[0]);
   });
 
-  it('sends nobody away hungry for ever: after two minutes a waiter hears that there was no room', async () => {
-    const { clock, ask, refusals } = opened(1, 1);
+  it('lets a waiter become more urgent', async () => {
+    const { clock, budget, ask, grants } = opened(1);
+    const raises: ((urgency: Urgency) => void)[] = [];
 
-    void ask('endless', 'edit', 1e9);
-    void ask('waiter');
-    await clock.advance(120_000);
+    void ask('a');
+    void ask('b');
+    void budget.turn({ urgency: 'drift', onQueued: (raise) => raises.push(raise) }).then((turn) => {
+      if (turn.granted) grants.push({ name: 'raised', at: turn.at });
+    });
+    for (const raise of raises) raise('dangerous');
+    await clock.advance(5000);
 
-    expect(refusals).toEqual(['waiter: waitedTooLong']);
+    expect(grants.map(({ name }) => name)).toEqual(['a', 'raised', 'b']);
   });
 
   it('lets a waiter leave', async () => {
@@ -252,14 +257,12 @@ describe('the budget', () => {
 
   it('stretches polls so that they take half of it at most', () => {
     const { budget } = opened(4);
-    const [one, two] = [{}, {}];
 
-    budget.plan(one, 1);
+    budget.plan(1);
     const calm = budget.stretch();
-    budget.plan(two, 3);
+    budget.plan(3);
     const full = budget.stretch();
-    budget.plan(one, 0);
-    budget.plan(two, 0);
+    budget.plan(-4);
 
     expect([calm, full, budget.stretch()]).toEqual([1, 2, 1]);
   });

@@ -133,7 +133,7 @@ describe('a credential', () => {
     const failing = credential.exchange(() => Promise.reject(new Error('bug')), appsOf('a').first, { urgency: 'edit' });
     await expect(failing).rejects.toThrow('bug');
 
-    const turn = await credential.budget.turn('edit');
+    const turn = await credential.budget.turn({ urgency: 'edit' });
 
     expect(turn.granted).toBe(true);
   });

@@ -13,7 +13,7 @@ describe('the share of rate-limited reads', () => {
 
   it('is asked for four times as often by an alert that fires', () => {
     const share = new RateLimitedShare();
-    const all = [false, false, false, true].map((isFiring) => ({ isFiring }));
+    const all = [false, false, false, true].map((isFiring) => ({ isFiring, weight: 0 }));
     for (const alert of all) share.count(alert, alert.isFiring);
 
     expect(all.map((alert) => share.intervalMs(alert, alert.isFiring, 5))).toEqual([7_000, 7_000, 7_000, 1_750]);

@@ -1,24 +1,13 @@
 import type { MetricRegistry } from '../../telemetry/metrics.ts';
 import type { Operator } from './operator.ts';
 
-/** Gauges that are cleared before each scrape, so that series without a value disappear. */
-const restated = [
-  'apphosting_objects',
-  'apphosting_drifted_objects',
-  'apphosting_conditions',
-  'apphosting_newest_failure_seconds',
-  'apphosting_account_resources',
-  'apphosting_account_orphans',
-  'apphosting_in_doubt_calls',
-];
-
 /** Updates the gauges; called at each scrape. */
 export function measure(operator: Operator, metrics: MetricRegistry): void {
+  metrics.resetGauges();
   for (const [resource, ageMs] of operator.ages()) {
     metrics.gauge('apphosting_watch_silence_seconds', { resource }, ageMs === undefined ? undefined : ageMs / 1_000);
   }
   metrics.gauge('apphosting_queue_depth', {}, operator.engine.depth);
-  for (const name of restated) metrics.resetGauge(name);
   const metricsSnapshot = operator.engine.metricsSnapshot();
   for (const { kind, ready, reason, count } of metricsSnapshot.objects)
     metrics.gauge('apphosting_objects', { kind, ready, reason }, count);

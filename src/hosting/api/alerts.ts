@@ -10,6 +10,7 @@ import {
   endpoint,
   remove,
   single,
+  singleNamed,
   id,
   optional,
   lenient,
@@ -149,7 +150,7 @@ export function alertOf(alertId: string): Read<AlertItem> {
   return {
     key: `alert/${alertId}`,
     first: get('/alert', { alertId }),
-    items: single((body) => parsed(Alert, unwrapped(body, 'alert'))),
+    items: singleNamed(Alert, 'alert'),
     idOf: (alert) => alert.alertId,
     absentOn404: true,
     pace: 'onDemand',

@@ -11,7 +11,7 @@ import {
   get,
   endpoint,
   remove,
-  single,
+  singleNamed,
   id,
   optional,
   lenient,
@@ -203,7 +203,7 @@ export function appOf(appId: string): Read<AppRecord> {
   return {
     key: `app/${appId}`,
     first: get('/app', { appId }),
-    items: single((body) => parsed(Record, unwrapped(body, 'app'))),
+    items: singleNamed(Record, 'app'),
     idOf: (app) => app.appId,
     absentOn404: true,
     pace: 'onDemand',

@@ -9,6 +9,7 @@ import {
   endpoint,
   remove,
   single,
+  singleNamed,
   id,
   lenient,
   lenientList,
@@ -76,13 +77,10 @@ function configIn(body: unknown): JsonObject | undefined {
   );
 }
 
-function contactPointIn(body: unknown): ContactPointItem | undefined {
-  return parsed(ContactPoint, unwrapped(body, 'contactPoint'));
-}
-
 function contactPointWithSecretsIn(body: unknown): ContactPointWithSecrets | undefined {
-  const point = contactPointIn(body);
-  return point && { ...point, config: configIn(unwrapped(body, 'contactPoint')) };
+  const shown = unwrapped(body, 'contactPoint');
+  const point = parsed(ContactPoint, shown);
+  return point && { ...point, config: configIn(shown) };
 }
 
 const Created = z.object({ contactPointId: id });
@@ -141,7 +139,7 @@ export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
   return {
     key: `contactPoint/${contactPointId}`,
     first: get('/contact-point', { contactPointId }),
-    items: single(contactPointIn),
+    items: singleNamed(ContactPoint, 'contactPoint'),
     idOf: (point) => point.contactPointId,
     absentOn404: true,
     pace: 'onDemand',

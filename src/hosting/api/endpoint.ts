@@ -89,6 +89,11 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
   };
 }
 
+/** Reads the object under this name, or else the body itself, as a list of one item. */
+export function singleNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
+  return single((body) => parsed(schema, unwrapped(body, name)));
+}
+
 /** An id in an answer: without spaces, and not a URL. */
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 

@@ -4,15 +4,14 @@
  * Everybody who asks for a fresh list shares the same one. The poll interval is the account's. It is a few seconds while
  * something changes in the service, and longer for all reads when polling would use more than half of the budget. A list that
  * fails is tried again after growing pauses, and the old snapshot stays. While the service refuses the token or has asked to wait,
- * reads wait in the queue; only one is sent, to test the token. Each snapshot's `begunAt` is slightly earlier than the true
+ * no list begins; only one is sent, to test the token. Each snapshot's `begunAt` is slightly earlier than the true
  * start, so that a list begun in the same tick in which a write ended never counts as begun after the write.
  */
-import PQueue from 'p-queue';
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
-import type { Log, Metrics, Read, ReadProblem, Request, Snapshot, Urgency } from '../../engine/ports.ts';
-import type { Credential } from '../credential.ts';
+import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
+import type { Credential, Passage } from '../credential.ts';
 import type { Seen } from '../wire/transport.ts';
-import { fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
+import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -24,10 +23,8 @@ export interface MirrorSurroundings {
   readonly log: Log;
   readonly metrics: Metrics;
   readonly credential: Credential;
-  readonly ask: (request: Request, urgency: Urgency) => Promise<Seen>;
+  readonly ask: (request: Request, passage: Passage) => Promise<Seen>;
   readonly pollMs: number;
-  /** How many lists may be under way at once. */
-  readonly listsAtOnce: number;
   readonly onList: (key: string, changed: ReadonlySet<string>, problem: ReadProblem | undefined) => void;
 }
 
@@ -39,20 +36,15 @@ export class Mirror {
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: readonly (() => void)[];
   readonly #schedule: Schedule;
-  /** The reads that are due. Reads that an object waits for come first. */
-  readonly #queue: PQueue;
-  #tickets = 0;
   #closed = false;
-  #cancelHold: () => void = nothing;
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
-    this.#queue = new PQueue({ concurrency: around.listsAtOnce });
     this.#schedule = new Schedule(around);
     const { credential } = around;
     this.#leaveCredential = [
       credential.onChange(() => this.#tokenChanged()),
-      credential.onThrottled(() => this.#hold()),
+      credential.onThrottled(() => this.#throttled()),
     ];
   }
 
@@ -78,7 +70,7 @@ export class Mirror {
     reading.usedAt = Math.max(this.#now(), since);
     if (urgency === 'edit' || !reading.isWanted) reading.urgency = urgency;
     reading.wantedSince = Math.max(reading.wantedSince, since);
-    if (reading.state === 'queued') this.#queue.setPriority(reading.ticket, priorityOf(reading));
+    reading.raise(reading.urgency);
     this.#arm(reading);
   }
 
@@ -120,9 +112,7 @@ export class Mirror {
   close(): void {
     this.#closed = true;
     for (const leave of this.#leaveCredential) leave();
-    this.#cancelHold();
     for (const reading of this.#readings.values()) this.#forget(reading);
-    this.#queue.clear();
   }
 
   #now(): number {
@@ -148,43 +138,22 @@ export class Mirror {
 
   /** Sets the timer for the next list of a read, or for forgetting a read that nobody uses. */
   #arm(reading: Reading): void {
-    if (this.#closed || reading.state !== 'idle') return;
+    if (this.#closed || reading.isUnderWay) return;
     reading.cancelTimer();
     const now = this.#now();
+    const heldUntil = this.#around.credential.heldUntil();
     // During a pause reads get no moment yet: at its end all of them would be sent together.
-    if (this.#around.credential.heldUntil() === undefined) this.#schedule.putOff(reading, now);
-    const due = reading.dueAt;
+    if (heldUntil === undefined) this.#schedule.putOff(reading, now);
+    else if (reading.dueAt <= now) this.#tellHeld(reading);
+    const due = Math.max(reading.dueAt, heldUntil ?? now);
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
     if (forgetAt <= now) this.#forget(reading);
-    else if (due <= now) this.#enqueue(reading);
+    else if (due <= now) void this.#list(reading);
     else if (next < Number.POSITIVE_INFINITY) {
       const inMs = Math.min(Math.ceil(next - now), longestTimerMs);
       reading.cancelTimer = this.#around.clock.after(inMs, () => this.#arm(reading));
     }
-  }
-
-  #enqueue(reading: Reading): void {
-    reading.state = 'queued';
-    reading.ticket = `${(this.#tickets += 1)} ${reading.read.key}`;
-    this.#hold();
-    // The promise rejects only when `close` empties the queue.
-    this.#queue.add(() => this.#begin(reading), { id: reading.ticket, priority: priorityOf(reading) }).catch(nothing);
-  }
-
-  /** Pauses the queue while requests would fail without being sent, and starts it afterwards. */
-  #hold(): void {
-    this.#cancelHold();
-    this.#cancelHold = nothing;
-    const heldUntil = this.#around.credential.heldUntil();
-    if (heldUntil === undefined) {
-      this.#queue.start();
-      return;
-    }
-    this.#queue.pause();
-    if (this.#closed) return;
-    this.#cancelHold = this.#around.clock.after(Math.ceil(heldUntil - this.#now()), () => this.#hold());
-    for (const reading of this.#readings.values()) if (reading.state === 'queued') this.#tellHeld(reading);
   }
 
   /** Tells the objects that wait for this list that the service asked to pause. */
@@ -194,56 +163,57 @@ export class Mirror {
     this.#around.onList(reading.read.key, none, reading.problem);
   }
 
-  async #begin(reading: Reading): Promise<void> {
-    reading.state = 'idle';
-    if (this.#closed) return;
-    if (this.#around.credential.heldUntil() !== undefined) {
-      this.#enqueue(reading);
-      return;
-    }
-    const begunAt = this.#now();
-    this.#schedule.putOff(reading, begunAt);
-    if (reading.dueAt > begunAt) {
-      this.#arm(reading);
-      return;
-    }
+  /** Puts the lists that objects wait for off until the end of a pause. */
+  #throttled(): void {
+    for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
+  }
+
+  async #list(reading: Reading): Promise<void> {
+    reading.isUnderWay = true;
     reading.place = undefined;
-    reading.state = 'reading';
-    // While the service refuses the token, only this read is sent, to see whether that is still so.
-    if (this.#around.credential.unauthorizedSince !== undefined) this.#queue.pause();
-    reading.noteList(begunAt);
-    const urgency = reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift';
-    const listed = await fullList(reading.read, (request) => this.#around.ask(request, urgency), reading.digest).catch(
-      (cause: unknown): Listed<unknown> => {
-        this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
-        return {
-          complete: false,
-          why: 'malformed',
-          message: 'the operator failed by a bug of its own',
-          pages: 1,
-          retryAfterMs: undefined,
-        };
+    let begunAt: number | undefined;
+    const passage: Passage = {
+      urgency: reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift',
+      onQueued: (raise) => {
+        reading.raise = raise;
+      },
+      mayStart: () => {
+        if (begunAt === undefined) reading.noteList(this.#now());
+        begunAt ??= this.#now();
+        return undefined;
+      },
+    };
+    const { ask, log } = this.#around;
+    const listed = await fullList(reading.read, (request) => ask(request, passage), reading.digest).catch(
+      (cause: unknown) => {
+        log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
+        return failed('malformed', 'the operator failed by a bug of its own', 1);
       },
     );
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      this.#around.log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
+      log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
     }
   }
 
-  #ended(reading: Reading, begunAt: number, listed: Listed<unknown>): void {
-    reading.state = 'idle';
+  #ended(reading: Reading, begunAt: number | undefined, listed: Listed<unknown>): void {
+    reading.isUnderWay = false;
+    reading.raise = nothing;
     if (this.#closed) return;
+    // A pause ended the wait of a list that nobody waits for: it begins after the pause.
+    if (begunAt === undefined && !listed.complete && listed.why === 'throttled' && !reading.isWanted) {
+      this.#arm(reading);
+      return;
+    }
     const { changed, problem } = listed.complete
-      ? { changed: this.#took(reading, begunAt, listed), problem: undefined }
+      ? { changed: this.#took(reading, begunAt ?? this.#now(), listed), problem: undefined }
       : { changed: none, problem: this.#failed(reading, listed) };
     reading.pages = Math.max(listed.pages, 1);
     const collection = collectionOf(reading.read.key);
     this.#around.metrics.count('apphosting_mirror_lists_total', { collection, result: problem?.why ?? 'complete' });
     this.#schedule.plan(reading);
     this.#arm(reading);
-    this.#hold();
     this.#around.onList(reading.read.key, changed, problem);
   }
 
@@ -281,7 +251,7 @@ export class Mirror {
     for (const reading of this.#readings.values()) {
       if (refused) {
         reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
-        if (reading.state !== 'reading') this.#around.onList(reading.read.key, none, reading.problem);
+        if (!reading.isUnderWay) this.#around.onList(reading.read.key, none, reading.problem);
       } else if (reading.problem?.why === 'unauthorized') {
         reading.notBefore = Number.NEGATIVE_INFINITY;
         reading.pollAt = Number.NEGATIVE_INFINITY;
@@ -289,13 +259,7 @@ export class Mirror {
         this.#arm(reading);
       }
     }
-    if (!refused) this.#hold();
   }
-}
-
-/** Puts lists that an object waits for before lists that are only due to be polled. */
-function priorityOf(reading: Reading): number {
-  return reading.isWanted ? 1 : 0;
 }
 
 /** Returns `alerts` for the key `alerts/env_1`: a metric label needs few values. */
@@ -335,15 +299,11 @@ class Schedule {
     this.#around.credential.rateLimited.leave(reading);
   }
 
-  /** Changes the interval of a read; the new interval counts from the newest list. */
+  /** Changes the interval of a rate-limited read. */
   change(reading: Reading, read: Read): void {
     reading.read = read;
     if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
-    if (read.pace !== 'rateLimited') return;
-    reading.pollAt =
-      reading.snapshot === undefined
-        ? Math.min(reading.pollAt, this.#firstAt(reading))
-        : this.nextAt(reading, reading.newest.at);
+    reading.pollAt = this.#firstAt(reading);
   }
 
   /** Adds up how many requests per second polling needs; a read needs one for each page of its newest list. */
@@ -355,12 +315,11 @@ class Schedule {
   /** Returns when a read is due again; `begunAt` is when its newest list began. */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
-    const spread = reading.isBusy ? 0.75 + entropy.fraction() / 2 : 0.95 + entropy.fraction() / 10;
     const intervalMs =
       reading.read.pace === 'rateLimited'
         ? this.#rateLimitedMsOf(reading)
         : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
-    return begunAt + intervalMs * spread;
+    return begunAt + intervalMs * (0.95 + entropy.fraction() / 10);
   }
 
   /** Puts a rate-limited read that is due, and that no object waits for, off until the moment that is reserved for it. */
@@ -422,8 +381,8 @@ class Schedule {
 
   #count(reading: Reading, perSecond: number): void {
     this.#plannedPerSecond += perSecond - reading.planned;
+    this.#around.credential.budget.plan(perSecond - reading.planned);
     reading.planned = perSecond;
-    this.#around.credential.budget.plan(reading, perSecond);
   }
 }
 

@@ -1,5 +1,5 @@
 /** One read of the service: its state in the mirror, when it is due, how it is listed, and how a new list replaces the old one. */
-import { sameJson, Secret } from '../../base/json.ts';
+import { sameJson } from '../../base/json.ts';
 import { growingMs } from '../../base/time.ts';
 import { groupId, type Read, type ReadProblem, type Request, type Snapshot } from '../../engine/ports.ts';
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
@@ -42,11 +42,14 @@ export class Reading {
   usedAt: number;
   /** The interval that a followed rate-limited read asks for. */
   wishMs: number | undefined;
+  /** The part of the share of rate-limited reads that this one has; 0 while nobody follows it. */
+  weight = 0;
   /** When a rate-limited read that is due may be sent. */
   place: number | undefined;
-  state: 'idle' | 'queued' | 'reading' = 'idle';
-  /** The id of this read in the queue. */
-  ticket = '';
+  /** True while a list is under way or waits for its turn. */
+  isUnderWay = false;
+  /** Makes a list that waits for its turn more urgent. */
+  raise: (urgency: 'edit' | 'wait') => void = nothing;
   cancelTimer = nothing;
 
   constructor(read: Read, now: number) {
@@ -113,31 +116,26 @@ export type Listed<Item> =
       readonly retryAfterMs: number | undefined;
     };
 
-function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): Listed<never> {
+/** A list that failed, after so many pages. */
+export function failed(
+  why: ReadProblem['why'],
+  message: string,
+  pages: number,
+  retryAfterMs?: number,
+): Listed<never> & { readonly complete: false } {
   return { complete: false, why, message, pages, retryAfterMs };
 }
 
 /**
  * Reads all pages of a list, or fails as a whole. `known` is the digest of the previous list.
  *
- * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When the service refuses the cursor
- * of a later page, the list begins again once. When an item stands on two pages, because the list changed meanwhile, the last
- * form of it counts.
+ * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When an item stands on two pages,
+ * because the list changed meanwhile, the last form of it counts.
  */
 export async function fullList<Item>(
   read: Read<Item>,
   ask: (request: Request) => Promise<Seen>,
   known?: string,
-): Promise<Listed<Item>> {
-  const first = await listOnce(read, ask, known);
-  const expired = !first.complete && first.why === 'refused' && first.pages > 1;
-  return expired ? listOnce(read, ask, known) : first;
-}
-
-async function listOnce<Item>(
-  read: Read<Item>,
-  ask: (request: Request) => Promise<Seen>,
-  known: string | undefined,
 ): Promise<Listed<Item>> {
   const answers: Answer[] = [];
   const asked = new Set<string>();
@@ -176,27 +174,27 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
   return items;
 }
 
-/** Freezes a value and everything in it; equal short texts share one copy to save memory. */
-function settled(value: unknown, texts: Map<string, string>): unknown {
+/** Lets equal short texts in a value share one copy, to save memory. */
+function withSharedTexts(value: unknown, texts: Map<string, string>): unknown {
   if (typeof value === 'string') {
     if (value.length > 64) return value;
     const known = texts.get(value);
     if (known === undefined) texts.set(value, value);
     return known ?? value;
   }
-  if (typeof value !== 'object' || value === null || value instanceof Secret || Object.isFrozen(value)) return value;
+  if (typeof value !== 'object' || value === null) return value;
   const fields = value as Record<string, unknown>;
   for (const name in fields) {
     const inner = fields[name];
-    const kept = settled(inner, texts);
+    const kept = withSharedTexts(inner, texts);
     if (kept !== inner) fields[name] = kept;
   }
-  return Object.freeze(value);
+  return value;
 }
 
 /**
- * Merges a new list into the old one. Unchanged items keep their identity, and the map does when no item changed; new items are
- * frozen. `changed` has the ids of items that are new, gone, or different in fields other than `moving`.
+ * Merges a new list into the old one. Unchanged items keep their identity. `changed` has the ids of items that are new, gone, or
+ * different in fields other than `moving`.
  */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
@@ -207,20 +205,18 @@ export function merged<Item>(
   const items = new Map<string, Item>();
   const changed = new Set<string>();
   const texts = new Map<string, string>();
-  let identical = before !== undefined && before.size === found.size;
   for (const [id, item] of found) {
     const known = before?.get(id);
     if (known !== undefined && sameJson(known, item)) {
       items.set(id, known);
       continue;
     }
-    identical = false;
-    settled(item, texts);
+    withSharedTexts(item, texts);
     items.set(id, item);
     if (known === undefined || !sameJson(known, item, moving)) changed.add(id);
   }
   for (const id of before?.keys() ?? []) if (!found.has(id)) changed.add(id);
-  return identical && before !== undefined ? { items: before, changed } : { items, changed };
+  return { items, changed };
 }
 
 /** Returns the changed ids, with the ids of the groups to which the changed items belong now or belonged before. */

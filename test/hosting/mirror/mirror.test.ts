@@ -234,7 +234,7 @@ describe('the mirror', () => {
   });
 
   it('runs no more lists at once than it may, the wanted ones first', async () => {
-    const { clock, mirror, requests, world } = mirrorOfSmallWorld({ listsAtOnce: 2, requestsPerSecond: 100 });
+    const { clock, mirror, requests, world } = mirrorOfSmallWorld({ concurrency: 2, requestsPerSecond: 100 });
     world.latencyMs = 1000;
     for (let index = 0; index < 10; index += 1) mirror.follow(alertsOf(`env_${index}`));
     mirror.want(points, -1, 'edit');

@@ -20,9 +20,16 @@ export function scriptedWire(script: Script): ScriptedWire {
       const no = request.start();
       if (no !== undefined) return { failed: 'connection', message: no };
       requests.push(request);
-      return (await script(request)) ?? new Promise(() => undefined);
+      return (await script(request)) ?? nothingUntil(request.signal);
     },
   };
+}
+
+/** Never answers; fails when nobody waits any longer. */
+export function nothingUntil(signal: AbortSignal): Promise<WireFailure> {
+  return new Promise((resolve) => {
+    signal.addEventListener('abort', () => resolve({ failed: 'connection', message: 'nobody waits' }));
+  });
 }
 
 /** A response with a JSON body. */

@@ -41,13 +41,13 @@ export interface MirrorOfSmallWorld {
 export function mirrorOfSmallWorld({
   pollMs = 60_000,
   requestsPerSecond = 5,
-  listsAtOnce = 4,
+  concurrency = 4,
 } = {}): MirrorOfSmallWorld {
   const clock = new VirtualClock();
   const { log, metrics } = collector();
   const entropy = steadyEntropy();
   const credential = new Credential(clock, entropy, metrics);
-  credential.budget.join({ requestsPerSecond, concurrency: 4 });
+  credential.budget.join({ requestsPerSecond, concurrency });
   const world: World = {
     points: [{ contactPointId: 'cp_1', name: 'one', type: 'email' }],
     status: 'running',
@@ -86,12 +86,11 @@ export function mirrorOfSmallWorld({
       log,
       metrics,
       credential,
-      ask: (request, urgency) => {
-        urgencies.push(urgency);
-        return credential.exchange(transport, request, { urgency });
+      ask: (request, passage) => {
+        urgencies.push(passage.urgency);
+        return credential.exchange(transport, request, passage);
       },
       pollMs,
-      listsAtOnce,
       onList: (key, changed, problem) => heard.push({ key, changed: [...changed], problem }),
     });
   return { clock, mirror: another(), another, world, heard, urgencies, credential, requests: scripted.requests };

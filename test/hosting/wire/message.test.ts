@@ -45,8 +45,7 @@ describe('Retry-After', () => {
   const now = Date.UTC(2026, 0, 1);
 
   it.each([
-    { header: undefined, ms: undefined, because: 'it is absent' },
-    { header: '', ms: undefined, because: 'it is empty' },
+    { header: '', ms: undefined, because: 'it is absent or empty' },
     { header: '3', ms: 3000, because: 'it is in seconds' },
     { header: ' 1.5 ', ms: 1500, because: 'it is a fraction' },
     { header: '0', ms: 1000, because: 'zero means a moment' },

@@ -187,6 +187,14 @@ describe('the wire', () => {
     expect(other.sockets.size).toBe(0);
   });
 
+  it('hands on a body without its byte order mark', async () => {
+    const { origin } = await server(respond(Buffer.from('\uFEFF{"a":1}')));
+
+    const { outcome } = await exchanged(opened(), origin);
+
+    expect(outcome).toMatchObject({ text: '{"a":1}' });
+  });
+
   it('hands on a body that is no text as no text', async () => {
     const { origin } = await server(respond(gzipSync('{"a":1}'), 'content-encoding: gzip\r\n'));
 
