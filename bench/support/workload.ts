@@ -1,5 +1,6 @@
 import { group, version } from '../../src/engine/kind/contract/define.ts';
-import type { Stage } from './stage.ts';
+import type { CustomObjectsApi } from '@kubernetes/client-node';
+import type { ServiceCounts } from './service-counts.ts';
 
 /** The namespace of all resources of a benchmark. */
 export const workNamespace = 'bench';
@@ -45,8 +46,19 @@ export function workloadInWords(count: number): string {
   return `${MetricAlert} alerts, ${ContactPoint} contact points (a tenth of them webhooks with a Secret), ${HostedApp} apps to create and ${AppEnvironment} environments that exist and run, applied with ${appliers} connections, alerts last`;
 }
 
+/** The parts of a stage that the workload uses. */
+interface WorkStage {
+  readonly api: CustomObjectsApi;
+  readonly service: ServiceCounts;
+  readonly options: {
+    readonly count: number;
+    readonly pollSeconds: number;
+    readonly refreshSeconds: number | undefined;
+  };
+}
+
 /** The account and the environments, before anything is measured. */
-export async function prepare(stage: Stage): Promise<void> {
+export async function prepare(stage: WorkStage): Promise<void> {
   const { api, service, options } = stage;
   for (let at = 0; at < sharesOf(options.count).AppEnvironment; at += 1) {
     await service.control('POST', '/environments', {
@@ -75,7 +87,7 @@ export async function prepare(stage: Stage): Promise<void> {
 }
 
 /** Applies resources as a user would; `batch` tells one lot from the next. */
-export async function applyAll(stage: Stage, count: number, batch = 'a'): Promise<void> {
+export async function applyAll(stage: WorkStage, count: number, batch = 'a'): Promise<void> {
   const shares = sharesOf(count);
   const many = (length: number, one: (at: number) => Applied) => Array.from({ length }, (_, at) => one(at));
   // The second lot has no environments of its own: each belongs to one resource.
