@@ -7,7 +7,7 @@
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { readOf, missedTwice, sightLost } from '../../engine/kind/planner/observe.ts';
+import { readOf, waitForSecondMiss, waitWhileFrozen } from '../../engine/kind/planner/observe.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
@@ -137,10 +137,10 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
   const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
-  const unsure = missedTwice(pass, look, { reason: 'ObjectMissing', message });
+  const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
   const note = { ...pass.notes, provedGone: 1 };
-  const blind = sightLost(pass);
+  const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
   const [successor, other] = candidates(pass).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {

@@ -4,7 +4,7 @@
  * The service recognises a call by its requestId and by the generation that it expects. It answers a repeat of the same bytes
  * with the first result, and a newer generation ends the attempt.
  */
-import { sightLost, takingOver } from '../../engine/kind/planner/observe.ts';
+import { waitWhileFrozen, takingOver } from '../../engine/kind/planner/observe.ts';
 import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
   configureResultOf,
@@ -74,7 +74,7 @@ export function configure(
   facts: DisasterProtectionFacts,
 ): ProtectionStep {
   const appEnvId = environmentOf(pass);
-  const held = sightLost(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
+  const held = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, configuration);
   // Each attempt has an id of its own. With an id made from the content alone, the service would answer a later enrollment with
@@ -159,7 +159,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   // its backoff.
   const isVoid = item.expectedGeneration > 0 && now === undefined;
   if (isVoid || journal.conflicted !== undefined) return anew;
-  const busy = now === undefined ? sightLost(pass) : underway(pass, now.configurationId, now);
+  const busy = now === undefined ? waitWhileFrozen(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {

@@ -2,7 +2,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { sightLost, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
+import { waitWhileFrozen, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -89,7 +89,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
       "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  const held = sightLost(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
+  const held = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
   return held ?? configure(pass, undefined, facts);
 }
 

@@ -8,7 +8,7 @@
  */
 import { isoSeconds } from '../../base/time.ts';
 import type { Related } from '../../engine/kind/contract/pass.ts';
-import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
+import { waitForSecondMiss, readOf, waitWhileFrozen } from '../../engine/kind/planner/observe.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf } from '../../hosting/requests.ts';
 import { provenApartMs } from '../recovery/configurations.ts';
@@ -53,7 +53,7 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { memory, notes, account, horizonMs } = pass;
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
-  const blind = sightLost(pass);
+  const blind = waitWhileFrozen(pass);
   // The account was told of the proof, and unfreezes when every missing object is proved gone.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
@@ -61,7 +61,7 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { reason, message } = blind ?? { reason: 'ObjectMissing', message: `${notListed(id)} yet` };
   const read = drConfigurationsOf(account.accountId);
   const unsure =
-    missedTwice(pass, { read, begunAt, apartMs }, { reason, message }) ??
+    waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message }) ??
     (blind && provenBySource(pass, id, (notes['missedAt'] ?? begunAt) + apartMs, blind));
   // A list may lag, so look again soon.
   if (blind === undefined && unsure?.is === 'wait') return lookingAgain(pass, unsure, read, snapshot);

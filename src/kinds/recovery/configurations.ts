@@ -2,7 +2,7 @@
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
-import { missedTwice, readOf, sightLost } from '../../engine/kind/planner/observe.ts';
+import { waitForSecondMiss, readOf, waitWhileFrozen } from '../../engine/kind/planner/observe.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import {
   drConfigurationsOf,
@@ -171,12 +171,12 @@ export function provenTwice(
   apartMs = provenApartMs,
 ) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return missedTwice(pass, { read, begunAt, apartMs }, { reason, message });
+  return waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message });
 }
 
 /** Waits until a configuration that the list misses is proved gone; undefined once it is. */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
-  return sightLost(pass) ?? provenTwice(pass, snapshot, reason, message);
+  return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
 /** Ends a request whose configuration is gone, once that is proved. */

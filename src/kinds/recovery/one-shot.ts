@@ -27,9 +27,9 @@ import {
   writtenBody,
 } from '../../engine/kind/contract/step.ts';
 import {
-  missedTwice,
+  waitForSecondMiss,
   notingNo,
-  sightLost,
+  waitWhileFrozen,
   sinceNo,
   takingOver,
   withoutMisses,
@@ -235,7 +235,7 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
     const { at: since = Number.NEGATIVE_INFINITY } = pass.wrote ?? {};
-    const blind = 'configuration' in seen && seen.configuration === undefined ? sightLost(pass) : undefined;
+    const blind = 'configuration' in seen && seen.configuration === undefined ? waitWhileFrozen(pass) : undefined;
     if (blind !== undefined) return blind;
     if (seen.snapshot.begunAt >= since) return letGo(pass, seen) ?? plan.follow(pass, seen);
     const awaits = { read: drConfigurationsOf(pass.account.accountId), since };
@@ -249,7 +249,7 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
 /** Waits while lists may be too old to show the operation of an accepted request: until two of them, a horizon apart, miss it. */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return missedTwice(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'unshownAt' }, notShown(pass, noun));
+  return waitForSecondMiss(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'unshownAt' }, notShown(pass, noun));
 }
 
 function notShown({ memory }: Pass, noun: string) {
@@ -346,7 +346,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
 
 /** Waits while the account is frozen, or while calls of a previous leader may still arrive. */
 function sightLostOrTakingOver(pass: Pass): Fence | undefined {
-  return sightLost(pass) ?? takingOver(pass, 'nothing is sent');
+  return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
 /** Waits while another request about the same object is under way. */
@@ -363,7 +363,7 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const limbo = limboOf(pass, journal, seen);
   const why = 'the service shows that it is done, and a lost call may still arrive';
-  return sightLost(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
+  return waitWhileFrozen(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
 }
 
 /** Settles an open journal entry: its call was never sent, was refused, or its answer was lost. */

@@ -6,7 +6,7 @@
 import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { sightLost, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
+import { waitWhileFrozen, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -69,7 +69,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const apps = appsOf(account.accountId);
   const snapshot = pass.view.all(apps);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
-  const held = sightLost(pass) ?? takingOver(pass, 'nothing is installed');
+  const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is installed');
   if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {

@@ -7,7 +7,7 @@
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
-import { missedTwice, sightLost, readOf } from '../../engine/kind/planner/observe.ts';
+import { waitForSecondMiss, waitWhileFrozen, readOf } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
@@ -118,7 +118,7 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
     if (seen === undefined || seen.item !== undefined) continue;
     const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
     const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
-    return missedTwice(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
+    return waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
   }
   return undefined;
 }
@@ -131,7 +131,7 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
     const message = `${what} is gone from the service, wholly or in part, and is not created again`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
-  const blind = sightLost(pass);
+  const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return blind;
   if (memory.id === undefined) {
     const message = `${what} is gone, and the installation's id is not known; put it into spec.externalId`;

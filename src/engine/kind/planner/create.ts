@@ -7,7 +7,15 @@
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
-import { denied, lookAfterDenial, namesake, readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
+import {
+  denied,
+  lookAfterDenial,
+  namesake,
+  readOf,
+  releasedWithPlace,
+  waitWhileFrozen,
+  takingOver,
+} from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
 import {
@@ -132,7 +140,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
 
 /** The step that waits while nothing may be created; undefined when a create may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
-  return sightLost(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
+  return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
 /** Waits while another resource is creating an object of this name. */

@@ -18,7 +18,7 @@ export type Look =
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /** Waits while the account is frozen, because then a missing object proves nothing; undefined while it is not frozen. */
-export function sightLost({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
+export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
@@ -37,7 +37,7 @@ export function takingOver(
  * Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. `note` is the name of
  * the note that says since when, for a resource that may miss several objects.
  */
-export function missedTwice(
+export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
   look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number; readonly note?: string },
   said: { readonly reason: Reason; readonly message: string },
@@ -59,7 +59,7 @@ export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }:
 }
 
 /** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart. */
-export function lookTwice<Item>(
+export function readTwice<Item>(
   pass: Pass,
   about: {
     readonly noun: string;
@@ -77,7 +77,7 @@ export function lookTwice<Item>(
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
   const { begunAt } = direct.snapshot;
   const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
-  const step = missedTwice(
+  const step = waitForSecondMiss(
     pass,
     { read: single, begunAt, apartMs: pass.account.pollMs, note },
     { reason: 'ObjectMissing', message },
@@ -177,7 +177,7 @@ export function lookAfterDenial(
 ): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step } | undefined {
   const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
   if (id !== undefined) {
-    const own = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
+    const own = readTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });
     if (own.is !== 'there') return own;
   }
   for (const target of plan.namesInCalls?.(pass) ?? []) {

@@ -19,7 +19,7 @@ import {
   type Difference,
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
-import { denied, lookAfterDenial, lookTwice, namesake, readOf, sightLost, type Look } from './observe.ts';
+import { denied, lookAfterDenial, readTwice, namesake, readOf, waitWhileFrozen, type Look } from './observe.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
@@ -232,7 +232,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
       note: { ...pass.notes, provedGone: 1 },
     };
   }
-  const lost = sightLost(pass);
+  const lost = waitWhileFrozen(pass);
   if (lost !== undefined) return { ...lost, note: { ...pass.notes, provedGone: 1 } };
   // Write the proof to status at once, so that later passes need not prove it again.
   return {
@@ -299,7 +299,7 @@ function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boo
 }
 
 function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): Look {
-  const direct = lookTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
+  const direct = readTwice(pass, { noun: plan.noun, single: plan.single(id), id, since });
   if (direct.is !== 'there') return direct;
   return { is: 'seen', seen: { item: direct.item, fields: plan.observed(direct.item, pass) } };
 }

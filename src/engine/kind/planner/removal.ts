@@ -7,7 +7,7 @@
  */
 import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
-import { readOf, releasedWithPlace, sightLost, takingOver } from './observe.ts';
+import { readOf, releasedWithPlace, waitWhileFrozen, takingOver } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { bind, isMarked, resolveCreate } from './create.ts';
 import { annotations } from '../contract/define.ts';
@@ -73,7 +73,7 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       };
     }
   }
-  const held = sightLost(pass) ?? takingOver(pass, 'nothing is deleted');
+  const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is deleted');
   if (held !== undefined) return held;
   return {
     is: 'call',
