@@ -124,7 +124,9 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
     if (token.kind !== 'option') {
       const word = `"${args[token.index] ?? ''}"`;
       throw new UsageError(
-        command.operand === undefined ? `${word} is not an option` : `${word} is too much: give ${operandOf(command)}`,
+        command.operand === undefined
+          ? `${word} is not an option`
+          : `unexpected argument ${word}: give only ${operandOf(command)}`,
       );
     }
     if (token.name === 'help' || token.name === 'h') return { help: helpOf(command) };

@@ -69,9 +69,11 @@ function messageOf(issue: Exclude<z.core.$ZodIssue, { code: 'unrecognized_keys' 
     return `is ${inWords(input)}, and must be ${wanted}`;
   }
   if (code === 'invalid_format') return `is ${inWords(input)}, and ${message}`;
-  const size = Array.isArray(input) ? `has ${input.length} items` : `is ${inWords(input)}`;
-  if (code === 'too_small') return `${size}, but must be at least ${issue.minimum}`;
-  return code === 'too_big' ? `${size}, but must be at most ${issue.maximum}` : message;
+  const [size, must] = Array.isArray(input)
+    ? [`has ${input.length} items`, 'must have']
+    : [`is ${inWords(input)}`, 'must be'];
+  if (code === 'too_small') return `${size}, but ${must} at least ${issue.minimum}`;
+  return code === 'too_big' ? `${size}, but ${must} at most ${issue.maximum}` : message;
 }
 
 function inWords(value: unknown): string {

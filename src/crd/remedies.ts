@@ -56,7 +56,7 @@ const waiting = {
   Preparing: byItself,
   InProgress: byItself,
   OperationInProgress:
-    'Nothing: it is sent next. `status.activeOperation` of the protection shows the operation that it waits for.',
+    'Nothing: the request is sent when the other operation has ended, which `status.activeOperation` of the protection shows.',
   ClockUnsure: 'Set the clock of the node that the operator runs on (NTP). The message says which clocks differ.',
   CleanupPending: 'Nothing; it ends when the service has removed its leftovers.',
 } as const satisfies Remedies;
@@ -150,7 +150,7 @@ const aspects = {
   AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
   NotRefreshed: byItself,
   StateStale:
-    'With `refreshSeconds: 0` or `Observe` only the service itself looks: set `refreshSeconds`. Else see the log for refreshes that fail.',
+    'With `refreshSeconds: 0` or `managementPolicy: Observe` only the service itself renews the state: set `refreshSeconds`. Otherwise look in the log of the operator for refreshes that fail.',
   UnknownAlertState: 'Look at the alert in the console; update the operator, or report the unknown value.',
   Running: nothing,
   Stopped: nothing,

@@ -6,7 +6,8 @@
  *
  * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look →
  * send → interpret the outcome. If the process dies between journal and send, the next process finds the entry in status and
- * treats the call as sent: the kind looks for its effect before it acts (`resolveCreate` in the planner, `resolveDoubt` elsewhere).
+ * treats the call as sent: the kind looks for its effect before it acts (`resolveCreate` in the planner, `resolveDoubt` or
+ * `resolveUpgrade` of the kind elsewhere).
  *
  * Why: docs/design/at-most-once.md
  */

@@ -64,10 +64,10 @@ export const metricNames: Readonly<Record<string, Description>> = {
   ),
   apphosting_budget_requests_per_second: gauge('Request rate in effect, lower than set after a 429.', ['account']),
   apphosting_budget_used_requests_per_second: gauge(
-    'Requests that the token of an account sent a second since the metrics were read last.',
+    'Requests per second that the token of an account sent since the metrics were read last.',
     ['account'],
   ),
-  apphosting_forecast_requests_per_hour: gauge('Reads that an account will take an hour if nothing changes.', [
+  apphosting_forecast_requests_per_hour: gauge('Reads per hour that an account will need if nothing changes.', [
     'account',
   ]),
   apphosting_budget_waiting: gauge('Requests that wait for their turn.', ['account']),

@@ -42,7 +42,7 @@ describe('checking an object', () => {
     [{ spec: { ...mail, name: 7 } }, 'spec.name: is 7, and must be of type string'],
     [{ spec: { email: { adresses: [] } } }, 'spec.email.adresses: unknown field; did you mean addresses?'],
     [{ spec: { email: {} } }, 'spec.email.addresses: is required'],
-    [{ spec: { email: { addresses: [] } } }, 'spec.email.addresses: has 0 items, but must be at least 1'],
+    [{ spec: { email: { addresses: [] } } }, 'spec.email.addresses: has 0 items, but must have at least 1'],
     [
       { spec: { ...mail, lifecycle: { onDelete: 'x' } } },
       'spec.lifecycle.onDelete: is the text "x", and must be one of',

@@ -71,7 +71,7 @@ export const planCommand = {
     },
     output: output(['text', 'wide', 'json', 'yaml', 'markdown']),
     maxChars: whole(
-      'with -o markdown: the most characters; whole rows are left out and counted',
+      'with -o markdown: the longest output in characters; rows that do not fit are left out and counted',
       'N',
       '60000',
       [200, 10_000_000],

@@ -33,12 +33,12 @@ function may(verb: string, resources: readonly string[], when?: string): Cluster
 
 const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
 const reads = (when?: string) => may('list', ofOurs, when);
-const serviceReads = 'svc:read. The Secrets Access role is needed by nothing.';
+const serviceReads = 'svc:read. The Secrets Access role is not needed.';
 
 const asAccount = may(
   'get',
   ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-  'to read as an account of the cluster does, without the flags of a service',
+  'to use the credential of an account in the cluster, where no flags give one',
 );
 
 const ofProtections = [may('get', ['disasterprotections.apphosting.dev']), asAccount];

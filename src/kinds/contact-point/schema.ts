@@ -93,7 +93,9 @@ export const ContactPointFacts = facts({
     'The regions that it is deployed to; a region may appear only once an alert there uses it.',
     shown('A region.', {
       region: text('The region.', { max: 128 }),
-      uid: text('Its id there (interface: dashboardContactPointUid).', { max: 256 }).optional(),
+      uid: text('The id of the contact point in this region (interface: dashboardContactPointUid).', {
+        max: 256,
+      }).optional(),
     }),
     { max: 100 },
   ).optional(),

@@ -198,8 +198,10 @@ export const DisasterProtectionFacts = facts({
     lastApplyBytes: wholeNumber('How many bytes the last changes had.').optional(),
   }).optional(),
   activeOperation: recovery.operation('What the service does at present.').optional(),
-  warmValidationOperationId: id('Hint of the service that an isolated validation may be requested.'),
-  warmRecoveryOperationId: id('Hint of the service that the standby may be taken over.'),
+  warmValidationOperationId: id(
+    'The id of an operation by which the service hints that an isolated validation may be requested.',
+  ),
+  warmRecoveryOperationId: id('The id of an operation by which the service hints that the standby may be taken over.'),
   warmDestination: recovery.destination('The names of the warm destination; an activation must use exactly these.'),
   plannedDestination: recovery.destination('The names that are saved for a cold activation.'),
   activationUnavailableReason: text('Why the source cannot be activated yet.', { max: 256 }).optional(),
@@ -248,7 +250,7 @@ export const identity = {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
       type: 'date',
-      description: 'For how long RECOVERY-READY has been so.',
+      description: 'How long RECOVERY-READY has had this value.',
     },
     {
       name: 'LAST-POINT',

@@ -130,7 +130,7 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `${spec.externalId} may also reach ${news.join(', ')}, which the spec does not name and this resource is not known to have set: kept, since onServiceAdd is Keep`;
+  const note = `${spec.externalId} may also reach ${news.join(', ')}: the spec does not name them, and this resource is not known to have set them; they are kept, since onServiceAdd is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 

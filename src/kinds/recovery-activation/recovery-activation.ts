@@ -160,7 +160,10 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 }
 
 const promotion = about('Promoted');
-const notTold = promotion.unknown('NotDisclosed', 'the service does not show what came of it');
+const notTold = promotion.unknown(
+  'NotDisclosed',
+  'the service does not show whether the recovered environment is live',
+);
 
 const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
   noun: 'activation',

@@ -113,7 +113,7 @@ export function parsePage(value: unknown, what: string): Page {
 
 /** Parses one line of a watch. */
 export function parseWatchLine(line: string, what: string): WatchEvent {
-  const { type, object } = parsed(WatchLine, parseJson(line, what), what, 'a line is not an event');
+  const { type, object } = parsed(WatchLine, parseJson(line, what), what, 'a line of the watch is not a watch event');
   switch (type) {
     case 'BOOKMARK':
       return { type, resourceVersion: object.metadata.resourceVersion };

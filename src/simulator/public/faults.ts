@@ -28,15 +28,15 @@ const table = {
   hangAfterCommit: ['commits and never answers', onlyTrue],
   truncate: ['commits, announces the whole body, sends so many bytes of it and resets the connection', bytes],
   failAfterComponents: [
-    'POST /solutions fails after so many components, with the installationId',
+    'POST /solutions fails after the given number of components, with the installationId',
     number({ min: 0, max: 100, whole: true }),
   ],
   garbage: ['commits, then answers 200 with a body that is not JSON', onlyTrue],
   emptyBody: ['commits, then answers with the right status and no body', onlyTrue],
   redirect: ['answers 307 to this address; nothing is committed', headerValue],
   slowBodyMsPerByte: ['commits, then sends the body byte by byte', milliseconds],
-  hugeBody: ['commits, then answers 200 with a JSON body of so many bytes', bytes],
-  staleList: ['lists show the world as it was so many milliseconds ago', number({ min: 0 })],
+  hugeBody: ['commits, then answers 200 with a JSON body of the given number of bytes', bytes],
+  staleList: ['lists show the world as it was the given number of milliseconds ago', number({ min: 0 })],
 } as const satisfies Readonly<Record<string, readonly [does: string, reads: Reads<unknown>]>>;
 
 type Table = typeof table;

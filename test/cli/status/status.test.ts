@@ -140,7 +140,7 @@ describe('why', () => {
     ['a resource that is not there', ['ContactPoint/none'], 1, 'there is no ContactPoint none in namespace team'],
     ['a kind that is none', ['Pod/a'], 64, '"Pod/a" is not KIND/NAME of a kind of apphosting.dev'],
     ['nothing', [], 64, 'name a resource as KIND/NAME'],
-    ['a kind and a name apart', ['ContactPoint', 'a'], 64, '"a" is too much: give KIND/NAME'],
+    ['a kind and a name apart', ['ContactPoint', 'a'], 64, 'unexpected argument "a": give only KIND/NAME'],
   ])('says of %s what is wrong', async (_because, args, code, line) => {
     const result = await run(why, await worldOf(), ...args);
 

@@ -89,7 +89,7 @@ export const reasons = {
   InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
   OperationInProgress: 'The service works on another operation of the same configuration.',
   ClockUnsure:
-    'The clocks of this machine, of Kubernetes and of the service are more than 60 seconds apart, or neither of the last two is known; nothing is sent until they agree.',
+    'The clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart, or the operator knows neither of the other two; nothing is sent until they agree.',
   CleanupPending: 'The service still cleans up; the message says what happens next.',
   // Disaster readiness: final for the resource
   ActivationDisabled:

@@ -48,12 +48,12 @@ export const Journal = shown('A call that was begun and must not happen twice; w
   deadlineSeconds: integer('How long it may take, in seconds.', { min: 0, max: 1_000_000 }),
   digest: text('A keyed fingerprint of what is sent.', { max: 256 }),
   create: shown('What a creation needs to be found again when its answer is lost.', {
-    collection: text('The list of the service that it is created in.', { max: 256 }),
-    name: text('The name that it is created with.', { max: 256 }),
+    collection: text('The list of the service that the new object belongs to.', { max: 256 }),
+    name: text('The name of the new object.', { max: 256 }),
     excluded: listOf('Ids of the objects of that name that were there before.', idAsShown('An id.'), {
       max: mostExcluded,
     }),
-    serviceTime: text("The service's own clock when those were read.", { max: 64 }).optional(),
+    serviceTime: text("The service's own clock when the ids in excluded were read.", { max: 64 }).optional(),
   }).optional(),
   conflicted: text('What the service said when it answered with a conflict; one fresh read decides what that was.', {
     max: 1024,
