@@ -7,7 +7,7 @@ import type { Log, Metrics } from '../engine/ports.ts';
 const longDelayMs = 20_000;
 
 /**
- * The clock of the machine. A long delay ends on a multiple of a quarter of a second: Node keeps a list for each length of a timer,
+ * The clock of the machine. A long delay is rounded up to a quarter of a second: Node keeps a list for each length of a timer,
  * and thousands of lists cost a sixth of the CPU that the polls take.
  */
 export const realClock: Clock = {

@@ -228,7 +228,11 @@ export class Budget {
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
       const id = String((this.#tickets += 1));
+      // The queue gets a signal of its own: its signal would end the turn of a request that is already sent, too.
+      const leaving = new AbortController();
+      const leave = (): void => leaving.abort();
       const granted = (): Promise<void> => {
+        leaveQueue?.removeEventListener('abort', leave);
         this.#waiting.delete(id);
         const at = this.#grant();
         return new Promise((done) => answer({ granted: true, at, done }));
@@ -240,7 +244,9 @@ export class Budget {
         return;
       }
       this.#waiting.set(id, leaveQueue);
-      this.#queue.add(granted, { id, priority, ...(leaveQueue !== undefined && { signal: leaveQueue }) }).catch(() => {
+      leaveQueue?.addEventListener('abort', leave, { once: true });
+      this.#queue.add(granted, { id, priority, signal: leaving.signal }).catch(() => {
+        leaveQueue?.removeEventListener('abort', leave);
         this.#waiting.delete(id);
         answer({ granted: false, why: leaveQueue?.aborted === true ? 'stopped' : this.#endedWhy });
       });
@@ -340,7 +346,12 @@ export class Budget {
 
   /** The factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
   stretch(): number {
-    return Math.max(1, this.#planned / (this.requestsPerSecond() / 2));
+    return Math.max(1, this.#planned / (this.fullPerSecond() / 2));
+  }
+
+  /** The request rate that the accounts allow; a 429 lowers the rate in effect for a while, but not this one. */
+  fullPerSecond(): number {
+    return this.#allowed.requestsPerSecond;
   }
 
   #allow(): void {

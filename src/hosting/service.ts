@@ -185,20 +185,26 @@ function openService(
   };
 }
 
+/** The shortest time over which the use of a budget is measured. */
+const shortestMeasureMs = 5_000;
+
 /** Returns a function that sets an account's metrics: the age of its data, and the use of its budget since the last time. */
 function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceSurroundings): () => void {
   const { budget } = credential;
-  let last = { granted: budget.granted(), at: clock.monotonic() };
+  let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
-    const now = { granted: budget.granted(), at: clock.monotonic() };
-    const used = (1_000 * (now.granted - last.granted)) / Math.max(now.at - last.at, 1);
-    last = now;
+    const at = clock.monotonic();
+    // Two readers of the metrics may come one right after the other: the second one gets the same value.
+    if (at - last.at >= shortestMeasureMs) {
+      const granted = budget.granted();
+      last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };
+    }
     for (const [collection, age] of mirror.ages()) {
       metrics.gauge('apphosting_mirror_age_seconds', { account, collection }, age / 1_000);
     }
     metrics.gauge('apphosting_poll_interval_seconds', { account }, mirror.schedule.pollIntervalMs() / 1_000);
     metrics.gauge('apphosting_budget_requests_per_second', { account }, budget.requestsPerSecond());
-    metrics.gauge('apphosting_budget_used_requests_per_second', { account }, used);
+    metrics.gauge('apphosting_budget_used_requests_per_second', { account }, last.used);
     metrics.gauge('apphosting_budget_waiting', { account }, budget.waiting());
     metrics.gauge('apphosting_forecast_requests_per_hour', { account }, mirror.schedule.forecastPerHour());
   };

@@ -144,7 +144,11 @@ export class Mirror {
     const heldUntil = this.#around.credential.heldUntil();
     // During a pause reads get no moment yet: at its end all of them would be sent together.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
-    else if (reading.dueAt <= now) this.#tellHeld(reading);
+    else {
+      // A moment that passes during the pause would let all reads begin together at its end.
+      reading.place = undefined;
+      if (reading.dueAt < heldUntil) this.#tellHeld(reading);
+    }
     const due = Math.max(reading.dueAt, heldUntil ?? now);
     const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
@@ -173,11 +177,17 @@ export class Mirror {
     reading.place = undefined;
     let begunAt: number | undefined;
     const passage: Passage = {
-      urgency: reading.isWanted ? reading.urgency : reading.snapshot === undefined ? 'wait' : 'drift',
+      get urgency() {
+        // Read the further pages soon after the first one, while its cursor is good.
+        if (begunAt !== undefined) return 'edit';
+        if (reading.isWanted) return reading.urgency;
+        return reading.snapshot === undefined ? 'wait' : 'drift';
+      },
       onQueued: (raise) => {
         reading.raise = raise;
       },
       mayStart: () => {
+        if (begunAt === undefined && !reading.isPolled && !reading.isWanted) return 'nobody needs this list any more';
         if (begunAt === undefined) reading.noteList(this.#now());
         begunAt ??= this.#now();
         return undefined;
@@ -201,8 +211,9 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A pause ended the wait of a list that nobody waits for: it begins after the pause.
-    if (begunAt === undefined && !listed.complete && listed.why === 'throttled' && !reading.isWanted) {
+    // A list that nobody waits for was not begun, because of a pause or because nobody polls it any more: that is no failure.
+    const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
+    if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);
       return;
     }
@@ -257,7 +268,7 @@ export class Mirror {
         reading.pollAt = Number.NEGATIVE_INFINITY;
         if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
         this.#arm(reading);
-      }
+      } else this.#arm(reading);
     }
   }
 }
@@ -326,7 +337,7 @@ class Schedule {
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
-    reading.place ??= rateLimited.place(now, budget.requestsPerSecond());
+    reading.place ??= rateLimited.place(now, budget.fullPerSecond());
     reading.pollAt = Math.max(reading.pollAt, reading.place);
   }
 
@@ -363,7 +374,7 @@ class Schedule {
 
   #rateLimitedMsOf(reading: Reading): number {
     const { rateLimited, budget } = this.#around.credential;
-    const allowedMs = rateLimited.intervalMs(reading, reading.isBusy, budget.requestsPerSecond());
+    const allowedMs = rateLimited.intervalMs(reading, reading.isBusy, budget.fullPerSecond());
     return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
   }
 

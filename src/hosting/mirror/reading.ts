@@ -174,24 +174,6 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
   return items;
 }
 
-/** Lets equal short texts in a value share one copy, to save memory. */
-function withSharedTexts(value: unknown, texts: Map<string, string>): unknown {
-  if (typeof value === 'string') {
-    if (value.length > 64) return value;
-    const known = texts.get(value);
-    if (known === undefined) texts.set(value, value);
-    return known ?? value;
-  }
-  if (typeof value !== 'object' || value === null) return value;
-  const fields = value as Record<string, unknown>;
-  for (const name in fields) {
-    const inner = fields[name];
-    const kept = withSharedTexts(inner, texts);
-    if (kept !== inner) fields[name] = kept;
-  }
-  return value;
-}
-
 /**
  * Merges a new list into the old one. Unchanged items keep their identity. `changed` has the ids of items that are new, gone, or
  * different in fields other than `moving`.
@@ -204,14 +186,12 @@ export function merged<Item>(
   if (before === found) return { items: found, changed: new Set() };
   const items = new Map<string, Item>();
   const changed = new Set<string>();
-  const texts = new Map<string, string>();
   for (const [id, item] of found) {
     const known = before?.get(id);
     if (known !== undefined && sameJson(known, item)) {
       items.set(id, known);
       continue;
     }
-    withSharedTexts(item, texts);
     items.set(id, item);
     if (known === undefined || !sameJson(known, item, moving)) changed.add(id);
   }

@@ -149,12 +149,19 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
     const late = new AbortController();
     const cancel = clock.after(inMs, () => late.abort());
     let sent = false;
+    let bug: { readonly cause: unknown } | undefined;
     const start = (): string | undefined => {
-      const no = mayStart?.();
-      sent = no === undefined;
-      return no;
+      try {
+        const no = mayStart?.();
+        sent = no === undefined;
+        return no;
+      } catch (cause) {
+        bug = { cause };
+        return 'the check right before sending failed';
+      }
     };
     const outcome = await wire(wireRequest(target, request, { start, signal: late.signal })).finally(cancel);
+    if (bug !== undefined) throw new Error('the check right before sending failed', bug);
     if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { failed } = outcome;
     const message = late.signal.aborted ? `no answer within ${Math.round(inMs / 1000)} s` : outcome.message;
