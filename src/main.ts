@@ -129,13 +129,11 @@ async function main(): Promise<number> {
 
 /**
  * Keeps the space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects after a fifth
- * of growth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects. V8's last
- * compilers (TurboFan, and Liftoff's successor for WebAssembly) stay off: no function runs often enough to pay for them.
+ * of growth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
  */
 function keepSmall(): void {
-  for (const flag of ['--semi-space-growth-factor=1', '--heap-growing-percent=20', '--no-turbofan', '--liftoff-only']) {
-    setFlagsFromString(flag);
-  }
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--heap-growing-percent=20');
 }
 
 /** Caches compiled code, so that the next start needs no compiler: this saves half the CPU and 20 MB of memory. */
