@@ -7,8 +7,8 @@ import type { Log, Metrics } from '../engine/ports.ts';
 const longDelayMs = 20_000;
 
 /**
- * The clock of the machine. A long delay ends on a multiple of a quarter of a second: Node keeps a list for each length of a timer,
- * and thousands of lists cost a sixth of the CPU that the polls take.
+ * The clock of the machine. It lets a long delay end on a multiple of a quarter of a second: Node keeps a list for each length of timer,
+ * and thousands of lists cost a sixth of the CPU that polling takes.
  */
 export const realClock: Clock = {
   wall: () => Date.now(),
@@ -19,19 +19,19 @@ export const realClock: Clock = {
   },
 };
 
-/** The time as commands that wait use it; tests replace it. */
+/** The current time and a pause, for commands that wait; tests replace them. */
 export interface Waiting {
   readonly nowMs: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The real time of the machine. */
+/** The real time and pauses of the machine. */
 export const realTime: Waiting = {
   nowMs: () => Date.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** The machine's randomness. */
+/** The real randomness of the machine. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 /** A log that discards everything. */

@@ -25,7 +25,7 @@ const Snapshot = z.strictObject({
   ),
 });
 
-/** Writes everything that was read as the text of a snapshot file. Leaves out answers that may hold a secret. */
+/** Writes all answers that were read as the text of a snapshot file. Leaves out answers that may hold a secret. */
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];

@@ -37,7 +37,7 @@ interface Thing {
   readonly id: string;
   readonly name: string;
   readonly in: string | undefined;
-  /** The resource that manages this object, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
+  /** The resource that manages this object of the service, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
   readonly managedBy: string | undefined;
 }
 

@@ -1,8 +1,6 @@
 /**
- * Reads the folder of an import, and computes and writes the files that change.
- *
- * Guarantees: a file is written whole or not at all; in an existing file only fields that come from the service change, so
- * comments, order and manual edits stay; no file is ever removed.
+ * Reads the folder of an import, then computes and writes the files that change. Guarantees: a file is written whole or not at all; in an
+ * existing file only fields that come from the service change, so comments, order and manual edits stay; no file is ever removed.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,24 +14,24 @@ import { fieldsAt, valueAt } from '../definitions.ts';
 import { documentsIn, readTexts } from '../documents/load.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
-/** A file to write, with its text before and after; `before` is undefined for a new file. */
+/** A file to write, with its old and its new text; `before` is undefined for a new file. */
 export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string;
 }
 
-/** The content of an import folder. */
+/** What an import folder contains. */
 export interface FolderContent {
   /** The text of each file, by path. */
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
-  /** The file of each resource, by `Kind/id`. */
+  /** The path of the file of each resource, by `Kind/id`. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
-/** Reads a folder; a missing folder counts as empty. */
+/** Reads an import folder; a missing folder counts as empty. */
 export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
   const { texts, unreadable } = existsSync(folder) ? await readTexts(folder) : { texts: new Map(), unreadable: [] };
   const [flaw] = unreadable;
@@ -63,17 +61,17 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
 export interface FolderAccount {
   readonly accountId: string;
   readonly namespace: string | undefined;
-  /** The account resource that the cluster already has; if undefined, import writes one. */
+  /** The account resource that the cluster already has; if undefined, import writes an account resource. */
   readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 
-/** Computes the files of the folder that change. */
+/** Computes which files of the import folder change. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
   account: FolderAccount,
 ): readonly FileChange[] {
-  // One file may hold several resources: merge each into the text that the earlier ones have changed.
+  // One file may hold several resources: merge each resource into the text that the earlier ones have changed.
   const texts = new Map<string, string>();
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
@@ -100,7 +98,7 @@ export function changesOf(
   return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
-/** Writes each file whole; stops between two files if the signal is aborted. Returns how many were written. */
+/** Writes each file whole; stops between two files if the signal is aborted. Returns the number of files written. */
 export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
   let written = 0;
   for (const { path, after } of changes) {
@@ -155,13 +153,13 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     if (wanted === undefined) mine.deleteIn(path);
-    // A scalar takes the place of the one before it and keeps its comments.
+    // Let the new scalar take the place of the old one, so that the comments of the old one stay.
     else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Removes the policy Observe if import wrote it, as its comment shows. Keeps one that a person set or asked for. */
+/** Removes the policy Observe if its comment shows that import wrote it. Keeps an Observe that a person set or asked for. */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));

@@ -1,4 +1,4 @@
-/** The data of a plan, which every output format prints; it holds no secret. */
+/** Defines the data of a plan, which every output format prints; it holds no secret. */
 import { z } from 'zod';
 
 const Field = z
