@@ -88,7 +88,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
 }
 
-/** Finds the recovery point that `--point` selects. */
+/** Finds the recovery point that the flag `--point` selects. */
 function pointOf({ facts }: ProtectionView, asked: string): Point {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;

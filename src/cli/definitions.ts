@@ -7,14 +7,14 @@ import { kindOf } from './cluster/objects.ts';
 
 type Path = readonly (string | number)[];
 
-/** Why the API server would refuse an object, and where. */
+/** The reason why the API server would refuse an object, and the field. */
 export interface Flaw {
   /** The path of the field, such as `['spec', 'contactPoints', 0]`. */
   readonly path: Path;
   readonly message: string;
 }
 
-/** Writes the path of a field for messages: `spec.contactPointRefs[0].name`. */
+/** Writes the path of a field as messages show it: `spec.contactPointRefs[0].name`. */
 export function pathInWords(path: Path): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 }
@@ -34,7 +34,7 @@ export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>)
   return [...nameFlaws(metadata, schema, spec), ...strangers, ...flaws];
 }
 
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+// The form of a DNS subdomain name: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonly Flaw[] {
@@ -44,7 +44,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
     return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
-  // The object in the service gets the name of its resource too, unless the spec sets another name.
+  // Check the name of the resource too: the object in the service gets this name, unless the spec sets another.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);

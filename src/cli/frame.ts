@@ -10,11 +10,11 @@ export interface CommandAnswer {
   readonly note?: string;
   /** What the command could not find out, one sentence each; if there are any, the exit code is 1. */
   readonly problems?: readonly string[];
-  /** The result for programs, as `-o json` and `-o yaml` print it. */
+  /** The result as data for programs, which `-o json` and `-o yaml` print. */
   readonly data?: unknown;
   /** The result as text for people, printed unless `-o` is json or yaml. */
   readonly text?: string;
-  /** The exit code if nothing is wrong; 0 unless given. */
+  /** The exit code if the command could find out everything; 0 by default. */
   readonly code?: number;
 }
 

@@ -1,4 +1,4 @@
-/** The output of commands: streams, exit codes, colours, tables, JSON and YAML. */
+/** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 import { withoutColour } from '../config.ts';
@@ -24,7 +24,7 @@ export interface Speaks {
   readonly isTerminal: boolean;
 }
 
-/** The streams of the process. */
+/** The standard output and error of the process. */
 export const standard: Speaks = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),

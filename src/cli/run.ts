@@ -102,7 +102,7 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  /** Resolves when a signal asks the process to stop. */
+  /** Resolves when a signal asks the operator's process to stop. */
   readonly stopped: Promise<'stop'>;
 }
 

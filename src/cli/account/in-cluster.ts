@@ -10,7 +10,7 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings } from './flags.ts';
 import type { GivenCredential } from './reader.ts';
 
-/** The flag for the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
+/** The flag that names the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {
   help: 'where the operator runs',
   value: 'NAME',
@@ -20,7 +20,7 @@ export const operatorNamespaceFlag = {
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 
-/** Flags that choose the account resource in a cluster whose credential is used. */
+/** Flags that choose the account resource whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
   account: text('use the credential of this HostingAccount, or of this ClusterHostingAccount/NAME', 'NAME'),

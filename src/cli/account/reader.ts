@@ -17,13 +17,13 @@ export type AccountReading =
   /** The service gave no usable answer; `why` is one word, `message` a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
 
-/** Why a read has no usable answer. */
+/** The reasons why a read of the service has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. It is closed when it is disposed of. */
+/** The source of an account's data: the service, or a snapshot. Disposing of the reader closes the source. */
 export interface AccountReader {
   readonly accountId: string;
-  /** The host and port of the service. */
+  /** The host and port of the service that was read. */
   readonly endpoint: string;
   /** The time at which the data was read, in milliseconds since the epoch. */
   readonly asOfMs: number;
@@ -41,7 +41,7 @@ export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string,
   });
 }
 
-/** What is needed to open an account: the address of the service and a token. */
+/** The credential of an account: the address of the service and a token. */
 export interface GivenCredential {
   readonly accountId: string;
   readonly baseUrl: string;
@@ -49,7 +49,7 @@ export interface GivenCredential {
   readonly caBundle?: string;
   /** The flag or the Secret that gave the base URL, for messages. */
   readonly source: string;
-  /** The account resource in the cluster that names this credential. */
+  /** The account resource in the cluster that names this credential, if one does. */
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
@@ -57,7 +57,7 @@ export interface GivenCredential {
 export interface Reports {
   /** Called after each answer with the number of answers so far. */
   readonly onRead?: (count: number) => void;
-  /** Ends all reads when it is aborted. */
+  /** The signal that ends all reads when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
@@ -117,7 +117,7 @@ export function readingOnce(
   };
 }
 
-/** Sends a read; tries again after a pause if the service throttles the read or the connection fails. */
+/** Sends one read to the service; tries again after a pause if the service throttles the read or the connection fails. */
 async function persistently(service: Service, request: Request, signal?: AbortSignal): Promise<AccountReading> {
   const mayDispatch = () => (signal?.aborted === true ? 'stopped' : undefined);
   for (let tries = 1; ; tries += 1) {

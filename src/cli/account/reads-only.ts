@@ -1,4 +1,4 @@
-/** The HTTP connection of commands that only look at the service: it sends GET and nothing else. */
+/** Opens the HTTP connection of commands that only look at the service: it sends GET and nothing else. */
 import type { Clock } from '../../base/time.ts';
 import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';

@@ -1,4 +1,7 @@
-/** A snapshot: a file with the service's answers about one account, without secrets, for plans where no credential is allowed. */
+/**
+ * Writes and reads snapshots. A snapshot is a file with the service's answers about one account, without secrets, for plans where no
+ * credential is allowed.
+ */
 import { z } from 'zod';
 import { Trouble } from '../../config.ts';
 import { textIn } from './flags.ts';

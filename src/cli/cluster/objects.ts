@@ -34,12 +34,12 @@ export async function readObjects(
   return { objects, problems };
 }
 
-/** Finds a kind by its exact name. */
+/** Finds a kind of the operator by its exact name. */
 export function kindOf(name: string): AnyKind | undefined {
   return kinds.find(({ kind }) => kind === name);
 }
 
-/** Finds a kind by its name, plural or short name, in upper or lower case. */
+/** Finds a kind of the operator by its name, plural or short name, in upper or lower case. */
 export function kindNamed(word: string): AnyKind | undefined {
   const wanted = word.toLowerCase();
   return kinds.find(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames].includes(wanted));
@@ -52,7 +52,7 @@ export function targetIn(word: string, only?: string): { readonly kind: AnyKind;
   return kind === undefined || name === '' || (only ?? kind.kind) !== kind.kind ? undefined : { kind, name };
 }
 
-/** Shortens a key to `Kind/name`, as people write it. */
+/** Shortens the key of an object to `Kind/name`, as people write it. */
 export function keyInWords(key: string): string {
   const { kind, name } = partsOfKey(key);
   return `${kind}/${name}`;

@@ -24,16 +24,16 @@ export const clusterFlags = {
 /** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
-/** An open cluster; it is closed when it is disposed of. */
+/** An open cluster. Disposing of it closes its connections. */
 export interface OpenCluster {
   readonly api: CommandApi;
-  /** The namespace from the flags, else from the context, else `default`. */
+  /** The namespace from the flags, else from the kubeconfig context, else `default`. */
   readonly namespace: string;
   readonly server: string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Finds the credentials of the cluster that the flags name. */
+/** Finds the credentials of the cluster that the kubectl-like flags name. */
 export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   return findCredentials({
     clock: realClock,
@@ -87,7 +87,7 @@ export async function listAll(
   return items;
 }
 
-/** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */
+/** Writes the name of a resource with its group, as RBAC does: `hostedapps.apphosting.dev`. */
 export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

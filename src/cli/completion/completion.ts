@@ -143,7 +143,7 @@ async function resourcesFor(
       '',
     ]);
   } catch {
-    // Complete nothing if the line is wrong so far or the cluster does not answer.
+    // Offer no candidates if the command line is wrong so far or the cluster does not answer.
     return [];
   }
 }

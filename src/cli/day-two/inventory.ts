@@ -75,7 +75,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
 });
 
-/** Maps ids of the service to the resources in the cluster that manage them. */
+/** Maps the ids of objects in the service to the resources in the cluster that manage them. */
 async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<unknown, string>; readonly problems: readonly string[] }> {

@@ -1,4 +1,4 @@
-/** Finds the GitOps tool that manages an object and would undo an edit. */
+/** Finds the GitOps tool that manages an object and would undo a manual edit of it. */
 import type { KubeObject } from '../../engine/ports.ts';
 
 /** Finds the GitOps tool that owns an object, with its Application or release; returns undefined if no label or annotation names one. */

@@ -184,7 +184,7 @@ async function waited(
     // Do not look at the conditions of a paused object: the operator no longer updates them.
     if (isDone && isPause) return { text: `${title}: paused\n` };
     if (isDone && isCurrent(object) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-    // If the service refuses the call, the operator does not acknowledge the request: the Stalled message changes instead.
+    // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
       return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
     if (nowMs() >= until)

@@ -16,14 +16,14 @@ import type { Waiting } from '../machine.ts';
 import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
 
-/** How a check ended. */
+/** The result of a check: whether it found anything wrong. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
-/** What a check found. */
+/** A finding of a check. */
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
-  /** What the finding is about, such as a CRD or a resource. */
+  /** The object that the finding is about, such as a CRD or a resource. */
   readonly object: string;
   readonly message: string;
   readonly remedy?: string;
@@ -54,7 +54,7 @@ export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'se
 const clockSlackMs = 5_000;
 /** How long a watch may be silent: a running operator handles a reconcile request within seconds. */
 const silenceMs = 60_000;
-/** The share of an account's request budget that reads may take before changes have to wait. */
+/** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
 const mostOfBudget = 0.8;
 
 interface Check {
@@ -64,7 +64,7 @@ interface Check {
   readonly look: (patient: Patient, say: Say) => Findings | Promise<Findings>;
 }
 
-/** Runs the checks one after the other; a failed check does not stop the others. */
+/** Runs all checks of an installation, one after the other; a failed check does not stop the others. */
 export async function examine(patient: Patient): Promise<Findings> {
   const operator = `${patient.operatorNamespace}/${operatorName}`;
   const early: readonly Check[] = [

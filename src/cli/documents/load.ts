@@ -11,13 +11,13 @@ import { promisify } from 'node:util';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { isRecord } from '../../base/json.ts';
 
-/** A file and a line in it. */
+/** A place in a manifest: a file and a line. */
 interface Place {
   readonly file: string;
   readonly line: number;
 }
 
-/** An object that was loaded from a file. */
+/** An object that was loaded from a manifest file. */
 export interface Loaded {
   readonly apiVersion: string;
   readonly kind: string;
@@ -197,7 +197,7 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   try {
     value = document.toJS();
   } catch (error) {
-    // The parser throws if an alias has no anchor, or if aliases expand to too many nodes.
+    // Report what the YAML parser throws: an alias may have no anchor, or aliases may expand to too many nodes.
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];

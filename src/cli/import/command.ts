@@ -1,4 +1,4 @@
-/** `apphosting import`: writes an account of the service as a folder of manifests. Applying them changes nothing. */
+/** `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the service. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -160,7 +160,7 @@ function asked(draft: Draft): Draft {
 interface Report {
   readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
   readonly skipped: readonly Gap[];
-  /** Files with placeholders, because the service does not show these values. */
+  /** The files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
   readonly proof: Pick<Proof, 'calls' | 'problems'>;
   readonly files: readonly Pick<FileChange, 'path'>[];

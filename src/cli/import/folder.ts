@@ -23,7 +23,7 @@ export interface FileChange {
 
 /** What an import folder contains. */
 export interface FolderContent {
-  /** The text of each file, by path. */
+  /** The text of each file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
@@ -57,7 +57,7 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   return { files, names, paths };
 }
 
-/** The account whose resources a folder holds, and the namespace of its manifests. */
+/** The account whose resources an import folder holds, and the namespace of its manifests. */
 export interface FolderAccount {
   readonly accountId: string;
   readonly namespace: string | undefined;
@@ -76,7 +76,7 @@ export function changesOf(
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // Keep Observe while the Secret still holds placeholders: without Observe the operator would send them.
+    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send them.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -87,7 +87,8 @@ export function changesOf(
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Write it first, so that a stopped import leaves no file unlisted.
+  // Add only new files to an existing kustomization. Write the kustomization first, so that an import which is stopped leaves no file
+  // unlisted.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -137,7 +138,7 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
   return textOf(object, observed && `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
-/** Updates one resource in the text of a file; changes only the fields that come from the service. */
+/** Merges one resource into the text of a file; changes only the fields that come from the service. */
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {

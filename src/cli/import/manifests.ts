@@ -12,18 +12,18 @@ import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent, Gap } from './read-account.ts';
 
-/** A resource that import writes. */
+/** A resource that import writes as a manifest. */
 export interface Draft {
   readonly kind: keyof typeof folders;
   readonly name: string;
-  /** The id of the object in the service. */
+  /** The id of the object in the service that the resource manages. */
   readonly id: string;
   readonly spec: Readonly<Record<string, unknown>>;
   /** Paths in the spec that every import updates; all other fields of an existing manifest stay unchanged. */
   readonly own: readonly string[];
   /** Paths in the spec that import writes only if they are absent. They are references to Secrets, which people may change. */
   readonly ifAbsent?: readonly string[];
-  /** Secrets that a person has to fill in, with a description of each key. */
+  /** Secrets that a person has to fill in, with a description of each of their keys. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
   /** The reason why the resource is imported with the policy Observe; undefined if it is imported without. */
   readonly observed?: { readonly code: string; readonly reason: string };
@@ -45,7 +45,7 @@ export const folders = {
   SolutionInstallation: 'installations',
 } as const;
 
-/** An installation of a solution that a person names by flag, because the service does not list any. */
+/** An installation of a solution. A person names it by a flag, because the service does not list installations. */
 export interface NamedInstallation {
   readonly id: string;
   readonly solution: string;
@@ -248,7 +248,7 @@ function contactPointDraft(
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
-  // A webhook has a password only if the service shows one, even if masked.
+  // Read a webhook password from a Secret only if the service shows that there is one, even if it is masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';

@@ -31,7 +31,7 @@ export interface Gap {
   readonly reason: string;
 }
 
-/** Why a list could not be read: one word, and a sentence. */
+/** The reason why a list could not be read: one word, and a sentence. */
 interface Unread {
   readonly why: ReadFailure | 'malformed' | 'notFound';
   readonly message: string;

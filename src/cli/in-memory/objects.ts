@@ -32,7 +32,7 @@ export class ObjectsInMemory implements ObjectWriter {
   }
 
   /**
-   * Creates an object, by default with generation 1, or changes it. A new spec raises the generation. Without a given status the old one
+   * Creates an object, by default with generation 1, or changes it. A new spec raises the generation. If no status is given, the old status
    * stays.
    */
   apply(given: KubeObject): void {

@@ -27,7 +27,7 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
 /** The parts of the engine that the operator makes itself. */
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
-/** An operator with all its parts. */
+/** An operator that was created, with all its parts. */
 export type Operator = ReturnType<typeof createOperator>;
 
 /** The name of the operator, of its lease and of its ServiceAccount. */

@@ -22,7 +22,7 @@ export interface PlanInput {
   readonly wanted: Sorted;
   /** The documents before the change, if `--base` gives them. */
   readonly base?: Sorted | undefined;
-  /** The objects in the cluster, and what could not be read; undefined if no cluster is read. */
+  /** The objects in the cluster, and the reasons why others could not be read; undefined if no cluster is read. */
   readonly live?: ObjectsRead | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
@@ -87,7 +87,7 @@ function incomplete(code: Finding['code'], message: string): Finding {
   return { code, incomplete: true, message };
 }
 
-/** Reports resources that `--only` names and that do not exist. */
+/** Reports the resources that `--only` names but no document has. */
 function strangers(only: readonly string[], objects: readonly ParsedObject[]): readonly Finding[] {
   const known = new Set(objects.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));

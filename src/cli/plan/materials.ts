@@ -5,7 +5,7 @@ import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { specOf, type Materials, type Scene } from './scenes.ts';
 
-/** The beginning of each made-up token; the id of the account follows. */
+/** The beginning of each made-up token, which the id of the account follows. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */

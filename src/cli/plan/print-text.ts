@@ -62,7 +62,7 @@ export function fieldInWords({ name, secret, before, after }: PlanField, style =
   return `${style.name(name)} ${values.join(` ${style.arrow} `)}`;
 }
 
-/** Writes a value on one line, and cuts it if it is long. */
+/** Writes a value on one line, and cuts the line if it is too long. */
 function valueAsText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;

@@ -31,11 +31,11 @@ import { ServiceInMemory } from './service-in-memory.ts';
 /** A call that the operator would send to the service. */
 export interface PlannedCall {
   readonly caused: boolean;
-  /** The object that the call is for, as `Kind/namespace/name`. */
+  /** The key of the resource that the call is for: `Kind/namespace/name`. */
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** The object of the service as it was right before the call. */
+  /** The object of the service right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
   /** The answer that the service is assumed to give; new ids in it exist only in this run. */

@@ -12,9 +12,9 @@ import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** Facts about the resources of a plan that the recorded calls do not show. */
 export interface Known {
-  /** The objects before and after the change. */
+  /** The objects before and after the change that is planned. */
   readonly objects: readonly ParsedObject[];
-  /** The file and line of each resource in the documents, by key. */
+  /** The file and line of each resource in the documents, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   /** The keys of resources whose hidden fields are known: the service hides them, but the cluster or --base shows them. */
   readonly hiddenKnown: ReadonlySet<string>;

@@ -41,7 +41,7 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
-/** True for an id that this run has made up. */
+/** True if an id was made up during this run. */
 export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }

@@ -14,12 +14,12 @@ import { whyCommand } from '../status/why.ts';
 /** The permissions that a command needs in a cluster, and when it needs them. */
 export interface ClusterPermission {
   readonly verbs: readonly string[];
-  /** Resources with their API group, such as `hostedapps.apphosting.dev`. */
+  /** The resources with their API group, such as `hostedapps.apphosting.dev`. */
   readonly resources: readonly string[];
   readonly when?: string;
 }
 
-/** A command and the permissions that it needs. */
+/** A command of the command line, and the permissions that it needs. */
 export interface CommandReference {
   readonly command: CommandLine<Flags>;
   readonly cluster: readonly ClusterPermission[];

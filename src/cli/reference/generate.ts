@@ -1,4 +1,4 @@
-/** `npm run generate` writes all generated files. */
+/** Writes all generated files; `npm run generate` runs this. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -14,7 +14,7 @@ export function staleFiles(root: string): readonly string[] {
   return [...outOfDate(root).keys()];
 }
 
-/** Writes every generated file that is out of date, and removes leftover ones; returns their paths. */
+/** Writes every generated file that is out of date, and removes those that are no longer generated; returns the paths of both. */
 export function generate(root: string): readonly string[] {
   const stale = outOfDate(root);
   for (const [path, content] of stale) {

@@ -10,7 +10,7 @@ interface Step extends Omit<Readiness, 'ready'> {
   readonly key: string;
 }
 
-/** The state of an object: Ready, waiting, in need of a person, or unknown. */
+/** The state of an object: Ready, waiting for another object, in need of a person, or unknown. */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
 /** The chain of causes that keeps one object from being Ready. */
@@ -19,7 +19,7 @@ export interface Story {
   readonly state: State;
   /** The chain from the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
-  /** How many other objects wait for the same cause. */
+  /** How many other objects are not Ready for the same cause. */
   readonly others: number;
   readonly remedy: string | undefined;
   /** Pages of the documentation that say more about the remedy. */
