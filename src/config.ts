@@ -11,7 +11,7 @@ import { z } from 'zod';
 /** The namespace of the operator, in an installation as in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
-/** One flag of a command: its help text, and the schema that turns the given text into a setting. */
+/** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
 export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value. */
@@ -32,7 +32,7 @@ export interface Flag<T> {
 /** Flags by their names in camelCase. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
-/** A command as its user sees it. Keys of `flags` are written in camelCase and typed in kebab-case. */
+/** A command as its user sees it. The keys of `flags` are in camelCase; people type these names in kebab-case. */
 export interface CommandLine<F extends Flags> {
   readonly name: string;
   readonly summary: string;
@@ -48,10 +48,10 @@ export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]
 /** The parsed command line: settings and argument, or the help text that was asked for. */
 type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
 
-/** A problem that ends a command: its message is printed in one line. */
+/** A problem that ends a command. The command prints its message in one line. */
 export class Trouble extends Error {}
 
-/** A command line that is not valid. */
+/** Says that a command line is not valid. */
 export class UsageError extends Trouble {}
 
 type Environment = Readonly<Record<string, string | undefined>>;

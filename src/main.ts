@@ -21,7 +21,7 @@ interface Entry {
 /** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
-/** Every subcommand; each is loaded only when it is asked for. */
+/** Every subcommand of this program. The code of each is loaded only when the subcommand is used. */
 const commands: Readonly<Record<string, Entry>> = {
   run: {
     summary: 'the operator: makes the hosting service match the resources of a cluster',
