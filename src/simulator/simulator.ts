@@ -82,7 +82,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
     advance: (ms: number) => clockwork.advance(ms),
     /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Loads the world of the start again, or another world. */
+    /** Replaces the world by a given one, or by the one with which the simulator started. */
     reset,
     /** The world and the ledger, for tests. */
     store: clockwork.store,

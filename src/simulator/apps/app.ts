@@ -52,7 +52,7 @@ export const apps = collection<App>('apps', (app) => app.appId, {
 /** The fields of a new app; only the account and the name are required. */
 export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
 
-/** Creates an app. The id is given only by code that builds a world by hand; otherwise it is made. */
+/** Creates an app with a new id. Only code that builds a world by hand gives the id itself. */
 export function createApp(world: World, from: NewApp): App {
   accountNamed(world, from.accountId);
   requireFreeAppName(world, from.accountId, from.name);

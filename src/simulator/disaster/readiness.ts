@@ -34,7 +34,7 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   const isPointOlderThan = (ms: number) => point === undefined || now - point.cutoffAt > ms;
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
-  /** Replaces a reason that excuses a missed RPO target by `rpoExceeded`, once the point is too old for an excuse. */
+  /** Once the newest point is too old for any excuse, replaces a reason that excuses a missed RPO target by `rpoExceeded`. */
   const excused = (said: Verdict) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)
       ? needsAttention('rpoExceeded')

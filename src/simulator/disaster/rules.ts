@@ -139,7 +139,7 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
   return happened({ ...withOperation(configuration, cleaning), told }, accepted);
 }
 
-/** Says why a reset is refused, which it is while an activation runs without failing again and again; undefined when it is not refused. */
+/** Says why a reset is refused: an activation is running and has not failed repeatedly. Returns undefined when the reset is allowed. */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;

@@ -91,7 +91,10 @@ export function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
 /** The longest body of a public request in bytes. */
 export const longestBody = 1024 * 1024;
 
-/** Reads the JSON object in the body of a request. Only a lenient reader takes any Content-Type, and a missing body as {}. */
+/**
+ * Reads the JSON object in the body of a request. A strict reader requires a body and the Content-Type application/json; a lenient reader
+ * takes any Content-Type, and reads a missing body as {}.
+ */
 export function bodyOf(request: HttpRequest, reader: 'strict' | 'lenient'): BodyFields {
   if (request.tooLarge === true) throw new RequestRefusal(413, 'the body is longer than this path takes');
   const bytes = bytesOf(request.body);

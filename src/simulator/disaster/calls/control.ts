@@ -69,7 +69,7 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
 /** The counts of a cleanup that a control request does not give. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
-/** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */
+/** Returns the new value of a circumstance, or its earlier value if no new one is given; null removes the earlier value. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
 }

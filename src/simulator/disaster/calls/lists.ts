@@ -79,7 +79,10 @@ function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], p
   return { things: page.map(({ thing }) => thing), next: last && cursorAt(list, last.place) };
 }
 
-/** Makes a cursor from the place of the last item shown, so that the cursor survives changes of the list, and from a seal of the list. */
+/**
+ * Makes a cursor from the place of the last item shown, so that the cursor survives changes of the list. A seal binds the cursor to its
+ * list.
+ */
 function cursorAt(list: string, place: string): string {
   return Buffer.from(`${hash(`${list} ${place}`).slice(0, 8)} ${place}`).toString('base64url');
 }

@@ -131,7 +131,10 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked) {
     requestId: `try-${lastRequest + 1}`,
     chosen,
     rows,
-    /** Finds the row for a field: the chosen one, else the first row of the account that suits, else the first row of the account. */
+    /**
+     * Finds the row for a field: the chosen one, else the first row of the account for which `suits` returns true, else the first row of
+     * the account.
+     */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
       if (named !== undefined) return world.of(of).get(named);

@@ -110,7 +110,7 @@ const meant = 'appEnvId* @environments, envName';
 const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,
   clearStartupConfig?, replaceStartupConfig?`;
 
-/** Makes a function that fills in the first environment of the account that suits. */
+/** Makes a function that fills in the first environment of the account for which `suits` returns true. */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }

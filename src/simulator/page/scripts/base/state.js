@@ -26,7 +26,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** Lists the lines of the ledger about one object whose kind ends like this, oldest first. Timelines are drawn from these lines. */
+/** Lists the ledger lines about one object whose kind ends with `ending`, oldest first. Timelines are drawn from these lines. */
 export const linesAbout = (id, ending) =>
   logs.ledger.items
     .filter((line) => line.kind.endsWith(ending) && (line.id === id || line.detail.configurationId === id))
