@@ -58,7 +58,9 @@ export function keyInWords(key: string): string {
   return `${kind}/${name}`;
 }
 
-/** Replaces control characters by spaces, so that a terminal can show the text safely; returns an empty text if the value is no text. */
+/**
+ * Replaces control characters in a text by spaces, so that a terminal can show the text safely; returns an empty text for any other value.
+ */
 export function printable(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '';
 }

@@ -16,7 +16,7 @@ import type { Waiting } from '../machine.ts';
 import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
 
-/** The result of a check: whether it found anything wrong. */
+/** The result of a check: ok, warning, error or unknown. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
 /** A finding of a check. */

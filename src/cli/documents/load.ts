@@ -41,7 +41,7 @@ export interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Remarks about the documents to print. */
+  /** Remarks about the documents, which the command prints. */
   readonly notes: readonly string[];
 }
 
