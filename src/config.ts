@@ -1,6 +1,6 @@
 /*
- * Reads flags and the environment; no other file does. Each command declares its flags once, as values. The typed settings, the
- * `--help` text and the one-line errors are made from these values.
+ * Reads flags and environment variables; no other file does. Each command declares its flags once, as values. The typed settings, the
+ * `--help` text and the one-line errors are made from these declarations.
  */
 import { arch, argv, env, platform } from 'node:process';
 import { homedir } from 'node:os';
@@ -8,22 +8,22 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** The namespace of the operator in an installation, and in a sandbox. */
+/** The namespace of the operator, in an installation as in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
-/** One flag of a command: its help text, and the schema that turns the given text into a setting. */
+/** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
 export interface Flag<T> {
   readonly help: string;
-  /** The placeholder for the value in `--help`. A flag without a placeholder takes no value. */
+  /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value. */
   readonly value?: string;
   readonly schema: z.ZodType<T>;
-  /** The text that is used when neither the flag nor the variable is given; shown in `--help`. */
+  /** The text that is used when neither the flag nor its environment variable is given; shown in `--help`. */
   readonly fallback?: string;
   /** The environment variable that is read when the flag is not given. */
   readonly variable?: string;
   /** True when the flag may be repeated; its setting is then a list. */
   readonly many?: boolean;
-  /** True when the value may begin with a dash, because it is meant for another program. */
+  /** True when the flag's value may begin with a dash, because it is meant for another program. */
   readonly dashed?: boolean;
   /** One letter that stands for the flag: `o` for `-o`. */
   readonly short?: string;
@@ -32,31 +32,33 @@ export interface Flag<T> {
 /** Flags by their names in camelCase. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
-/** A command as its user sees it. Keys of `flags` are written in camelCase and typed in kebab-case. */
+/** A command as its user sees it. The keys of `flags` are in camelCase; people type these names in kebab-case. */
 export interface CommandLine<F extends Flags> {
   readonly name: string;
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** Whether the argument that the name shows must be given. A command without this takes none. */
+  /** Whether the argument that the command's name shows must be given. Without this field the command takes no argument. */
   readonly operand?: 'needed' | 'optional';
 }
 
-/** The type of the settings that a command's flags give. */
+/** The type of the settings that the flags of a command give. */
 export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
 
-/** Either what a command line gives, or the help that it asks for. */
+/** The parsed command line: settings and argument, or the help text that was asked for. */
 type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
 
-/** A problem that ends a command: its message is printed in one line. */
+/** A problem that ends a command. The command prints its message in one line. */
 export class Trouble extends Error {}
 
-/** A command line that is not valid. */
+/** Says that a command line is not valid. */
 export class UsageError extends Trouble {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Reads a command's flags, falling back to its variables and then to its defaults. Throws a `UsageError` if one is wrong. */
+/**
+ * Parses the flags of a command; an absent flag takes its environment variable, else its default. Throws a `UsageError` if one is wrong.
+ */
 export function parseFlags<F extends Flags>(
   command: CommandLine<F>,
   args: readonly string[],
@@ -74,7 +76,7 @@ export function parseFlags<F extends Flags>(
   return { settings: settings as Settings<F>, operand: given.operand };
 }
 
-/** The text of `--help`. */
+/** Writes the text of `--help`. */
 export function helpOf(command: CommandLine<Flags>): string {
   const rows = Object.entries(command.flags).map(([key, flag]) => {
     const short = flag.short === undefined ? '' : `-${flag.short}, `;
@@ -92,7 +94,7 @@ export function helpOf(command: CommandLine<Flags>): string {
   return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
 }
 
-/** The bounds of a flag that takes a number: `3 to 300`. */
+/** Writes the bounds of a flag that takes a number: `3 to 300`. */
 export function rangeOf({ schema }: Flag<unknown>): string | undefined {
   const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
   const of = typeof unit === 'string' ? unit : '';
@@ -151,7 +153,7 @@ function readArguments(command: CommandLine<Flags>, args: readonly string[]): Pa
   return { settings: given, operand };
 }
 
-/** The argument of a command, as its name shows it: `KIND/NAME`. */
+/** Returns the argument of a command, as the command's name shows it: `KIND/NAME`. */
 export function operandOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[1] ?? '';
 }
@@ -164,20 +166,20 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
   return text;
 }
 
-/** What people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */
+/** The command that people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */
 export const program = basename(argv[1] ?? '').startsWith('kubectl-') ? 'kubectl apphosting' : 'apphosting';
 
-/** The first word of a command's name: `plan`. */
+/** Returns the first word of a command's name: `plan`. */
 export function wordOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[0] ?? name;
 }
 
-/** The name of a flag as people type it: `base-url` for `baseUrl`. */
+/** Returns the name of a flag as people type it: `base-url` for `baseUrl`. */
 export function kebab(key: string): string {
   return key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
-/** The schema of a flag that takes a whole number within these bounds. */
+/** Makes the schema of a flag that takes a whole number within two bounds. */
 export function wholeNumber(least: number, most: number): z.ZodType<number> {
   return z
     .string()
@@ -188,7 +190,7 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
 
 const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** The schema of a flag that takes a length of time: `90`, `90s`, `2m` or `1h`. Its setting is in seconds. */
+/** Makes the schema of a flag that takes a length of time: `90`, `90s`, `2m` or `1h`. Its setting is in seconds. */
 export function duration(least: number, most: number): z.ZodType<number> {
   return z
     .string()
@@ -199,7 +201,7 @@ export function duration(least: number, most: number): z.ZodType<number> {
     );
 }
 
-/** A flag that takes one of a few words. The default is the first word, unless `fallback` names another one. */
+/** Makes a flag that takes one of a few words. The default is the first word, unless `fallback` names another one. */
 export function choice<const Words extends readonly [string, string, ...string[]]>(
   help: string,
   words: Words,
@@ -209,7 +211,7 @@ export function choice<const Words extends readonly [string, string, ...string[]
   return { help, value: words.join('|'), fallback, schema: z.enum(words, must) };
 }
 
-/** The flag `-o`, which chooses the output format. */
+/** Makes the flag `-o`, which chooses the output format. */
 export function output<const Words extends readonly [string, string, ...string[]]>(
   words: Words,
   help = 'the output format',
@@ -217,22 +219,22 @@ export function output<const Words extends readonly [string, string, ...string[]
   return { short: 'o', ...choice(help, words) };
 }
 
-/** An optional flag that takes any text except an empty one. */
+/** Makes an optional flag that takes any text except an empty one. */
 export function text(help: string, value: string, must = 'must not be empty') {
   return { help, value, schema: z.string().min(1, must).optional() };
 }
 
-/** A flag that may be repeated; its setting is a list. */
+/** Makes a flag that may be repeated; its setting is a list. */
 export function list<Item>(help: string, value: string, item: z.ZodType<Item>) {
   return { help, value, many: true, schema: z.array(item) };
 }
 
-/** A flag that takes a whole number within these bounds. */
+/** Makes a flag that takes a whole number within two bounds. */
 export function whole(help: string, value: string, fallback: string, [least, most]: readonly [number, number]) {
   return { help, value, fallback, schema: wholeNumber(least, most) };
 }
 
-/** The schema of a flag that takes a host and a port. Without a host it means every address of this machine. */
+/** Makes the schema of a flag that takes a host and a port. Without a host the flag means every address of this machine. */
 export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port: number }> {
   return z
     .string()
@@ -286,10 +288,10 @@ export const sandboxCommand = {
   ],
 } satisfies CommandLine<Flags>;
 
-/** What `apphosting sandbox` was asked to do. */
+/** The parsed flags of `apphosting sandbox`. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
-/** The hosts that a command may send a token to. */
+/** Flags that name the hosts a command may send a token to. */
 export const hostFlags = {
   allowedHosts: list(
     'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
@@ -370,15 +372,15 @@ export const runCommand = {
   },
 } satisfies CommandLine<Flags>;
 
-/** What `apphosting run` was asked to do. */
+/** The parsed flags of `apphosting run`. */
 export type RunSettings = Settings<(typeof runCommand)['flags']>;
 
-/** All variables of the environment, for the code that looks for credentials and proxies. */
+/** Returns all environment variables, for the code that looks for credentials and proxies. */
 export function wholeEnvironment(): Readonly<Record<string, string | undefined>> {
   return env;
 }
 
-/** The hosts that tokens may be sent to, and the proxy to use, from the flags and the environment. */
+/** Reads from flags and environment which hosts tokens may be sent to, and which proxy to use. */
 export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
   const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
@@ -386,13 +388,13 @@ export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   return { allowedHosts, allowPrivateAddresses, allowInsecureLoopback, proxy, noProxy };
 }
 
-/** The parts of the environment that decide where the programs of a control plane are found. */
+/** The environment variables that decide where the programs of a control plane are found. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
-  /** The folder that `KUBEBUILDER_ASSETS` names, when it is set. */
+  /** The folder that `KUBEBUILDER_ASSETS` names, if it is set. */
   readonly assets: string | undefined;
-  /** The folder of our cache: `$XDG_CACHE_HOME/apphosting`. */
+  /** The cache folder of this program: `$XDG_CACHE_HOME/apphosting`. */
   readonly cacheDir: string;
 }
 
@@ -408,7 +410,7 @@ export function surroundings(environment: Environment = env): Surroundings {
   };
 }
 
-/** The environment for a program that we start: our own, with these variables added. */
+/** Makes the environment for a program to start: that of this process, with some variables added. */
 export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...env, ...extra };
 }

@@ -8,20 +8,20 @@ import { setFlagsFromString } from 'node:v8';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** A subcommand: takes its own arguments, returns the exit code. */
+/** A subcommand, which takes its own arguments and returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
 
 interface Entry {
   readonly summary: string;
   readonly load: () => Promise<Command>;
-  /** True for a command that runs for months and should use little memory: see `keepSmall`. */
+  /** True for a command that runs for months and should use little memory. */
   readonly isFrugal?: boolean;
 }
 
-/** Loads a subcommand that does something to one resource. */
+/** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
-/** Every subcommand; each is loaded only when it is asked for. */
+/** Every subcommand of this program. The code of each is loaded only when the subcommand is used. */
 const commands: Readonly<Record<string, Entry>> = {
   run: {
     summary: 'the operator: makes the hosting service match the resources of a cluster',
@@ -90,7 +90,7 @@ function usage(program: string): string {
   return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
 }
 
-// Turns on source maps before the other chunks are loaded. A map is only read when a stack trace is printed.
+// Turn on source maps before the other chunks are loaded. A source map is only read when a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
@@ -113,7 +113,7 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts itself again as two processes of Node, and needs source files to build a control plane.
+    // The sandbox starts this program again as two processes of Node, and needs source files to build a control plane.
     stderr.write(
       'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
@@ -122,21 +122,21 @@ async function main(): Promise<number> {
   keepCompiled();
   if (entry.isFrugal === true) keepSmall();
   const command = await entry.load();
-  // Flush now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
+  // Write the compile cache now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
   flushCompileCache();
   return command(rest);
 }
 
 /**
- * Keeps the space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects after a fifth
- * of growth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
+ * Saves memory: keeps V8's space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects when they
+ * have grown by a fifth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=20');
 }
 
-/** Caches compiled code, so that the next start needs no compiler: this saves half the CPU and 20 MB of memory. */
+/** Caches compiled code, so that the next start needs no compiler; this saves half of the CPU and 20 MB of memory. */
 function keepCompiled(): void {
   try {
     enableCompileCache(join(homedir(), '.cache', 'apphosting', 'compiled'));
@@ -152,7 +152,7 @@ if (major < 24 || (major === 24 && minor < 11)) {
   );
   exit(1);
 }
-// Ignore EPIPE: a reader of our output that has seen enough, such as head, must not end the command.
+// Ignore EPIPE: a program that reads our output and ends early, such as head, must not end the command.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

@@ -88,7 +88,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
 }
 
-/** Finds the recovery point that `--point` selects. */
+/** Finds the recovery point that the flag `--point` selects. */
 function pointOf({ facts }: ProtectionView, asked: string): Point {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
@@ -102,7 +102,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   return found;
 }
 
-/** Chooses the names to recover under: a warm standby's, else given or saved ones. */
+/** Chooses the names of the recovered environment: those of the warm standby, else those given by flags, else saved ones. */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
@@ -129,19 +129,19 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   };
 }
 
-/** True if this protection was activated before. */
+/** True if this protection was activated before, so that the next activation is another one. */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
-/** Counts earlier activations of this point. The next one needs a new `attempt`: equal requests get the same operation. */
+/** Counts earlier activations of a recovery point. The next one needs a new `attempt`, because equal requests get the same operation. */
 function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
     .length;
 }
 
-/** The YAML comments above the manifest: what a person must know and confirm. */
+/** Writes the YAML comments above the manifest: what a person must know and confirm. */
 function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, nowMs: number): string {
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const when = (isSo: boolean, ...lines: readonly string[]) => (isSo ? lines : []);

@@ -1,4 +1,4 @@
-/** Finds what the API server would refuse in an object, by the zod schema that its CRD is generated from. */
+/** Finds the reasons why the API server would refuse an object, from the zod schema that its CRD is generated from. */
 import { z } from 'zod';
 import { isRecord } from '../base/json.ts';
 import { ownNameKey } from '../engine/kind/schema/schema.ts';
@@ -7,19 +7,19 @@ import { kindOf } from './cluster/objects.ts';
 
 type Path = readonly (string | number)[];
 
-/** Why the API server would refuse an object, and where. */
+/** The reason why the API server would refuse an object, and the field. */
 export interface Flaw {
   /** The path of the field, such as `['spec', 'contactPoints', 0]`. */
   readonly path: Path;
   readonly message: string;
 }
 
-/** Writes the path of a field for messages: `spec.contactPointRefs[0].name`. */
+/** Writes the path of a field as messages show it: `spec.contactPointRefs[0].name`. */
 export function pathInWords(path: Path): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 }
 
-/** Lists what the API server would refuse when this object is created; empty if it would accept the object. */
+/** Lists the reasons why the API server would refuse to create an object; returns an empty list if it would accept the object. */
 export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>): readonly Flaw[] {
   const schema = kindOf(kind)?.spec;
   if (schema === undefined) return [{ path: ['kind'], message: `apphosting.dev/v1alpha1 has no kind ${kind}` }];
@@ -34,7 +34,7 @@ export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>)
   return [...nameFlaws(metadata, schema, spec), ...strangers, ...flaws];
 }
 
-// https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+// The form of a DNS subdomain name: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonly Flaw[] {
@@ -44,7 +44,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
     return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
-  // The object in the service gets this name too, unless the spec sets another.
+  // Check the name of the resource too: the object in the service gets this name, unless the spec sets another.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);
@@ -89,18 +89,18 @@ function unknownField(path: Path, known: readonly string[]): Flaw {
   return { path, message: `unknown field${meant === undefined ? '' : `; did you mean ${meant}?`}` };
 }
 
-/** The names of the fields at a path in a schema; empty if the schema there is not that of an object. */
+/** Lists the names of the fields at a path in a schema; returns an empty list if the schema at the path describes no object. */
 export function fieldsAt(schema: z.ZodType, path: Path): readonly string[] {
   const found = schemaAt(schema, path);
   return found instanceof z.ZodObject ? Object.keys(found.shape) : [];
 }
 
-/** The value at a path in an object; undefined if there is none. */
+/** Returns the value at a path in an object; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((inner, part) => (isRecord(inner) ? inner[part] : undefined), value);
 }
 
-/** Finds the schema at a path. */
+/** Finds the schema at a path inside a schema. */
 function schemaAt(schema: z.ZodType | undefined, path: Path): z.ZodType | undefined {
   if (schema instanceof z.ZodOptional) return schemaAt(schema.unwrap() as z.ZodType, path);
   const [first, ...rest] = path;

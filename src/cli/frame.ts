@@ -1,24 +1,24 @@
-/** The frame of every command: parses flags, prints help, the result or the problem, and sets the exit code. */
+/** Runs a command: parses its flags, prints its help, result or problem, and chooses the exit code. */
 import { parseFlags, program, UsageError, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { OpenCluster } from './cluster/open.ts';
 import { realTime, type Waiting } from './machine.ts';
 import { asData, exitCodes, type Speaks, standard } from './output.ts';
 
-/** The result of a command; its parts are printed in this order. */
+/** The result of a command. Its parts are printed in the order of these fields. */
 export interface CommandAnswer {
-  /** A line for standard error. */
+  /** A line that the command prints to standard error. */
   readonly note?: string;
-  /** What could not be found out, one sentence each; if there are any, the exit code is 1. */
+  /** What the command could not find out, one sentence each; if there are any, the exit code is 1. */
   readonly problems?: readonly string[];
-  /** The result for programs, as `-o json` and `-o yaml` print it. */
+  /** The result as data for programs, which `-o json` and `-o yaml` print. */
   readonly data?: unknown;
-  /** The result for people, printed unless `-o` is json or yaml. */
+  /** The result as text for people, printed unless `-o` is json or yaml. */
   readonly text?: string;
-  /** The exit code if nothing is wrong; 0 unless given. */
+  /** The exit code if the command could find out everything; 0 by default. */
   readonly code?: number;
 }
 
-/** What a command uses beside its arguments; tests replace it. */
+/** What a command uses beside its arguments, such as the cluster and the clock; tests replace it. */
 export interface Outside {
   readonly speaks?: Speaks;
   /** The cluster to use in place of the one that the flags name. */
@@ -32,10 +32,10 @@ export interface Called<F extends Flags> extends Required<Outside> {
   readonly operand: string | undefined;
 }
 
-/** A command as a function of its arguments. Returns the exit code. */
+/** A command as a function of its arguments, which returns the exit code. */
 export type Command = (args: readonly string[], outside?: Outside) => Promise<number>;
 
-/** Makes a command. `work` returns the answer to print, or only an exit code if it has printed everything itself. */
+/** Makes a command. `work` returns the answer to print, or only an exit code if it has already printed everything. */
 export function command<F extends Flags>(
   line: CommandLine<F>,
   work: (called: Called<F>) => Promise<number | CommandAnswer>,

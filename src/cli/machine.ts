@@ -1,4 +1,4 @@
-/** The real clock and randomness of the machine, and a log and metrics that discard everything. */
+/** Gives commands the real clock and randomness of the machine, and a log and metrics that discard everything. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Entropy } from '../base/time.ts';
@@ -19,19 +19,19 @@ export const realClock: Clock = {
   },
 };
 
-/** The time as commands that wait use it; tests replace it. */
+/** The current time and a pause, for commands that wait; tests replace them. */
 export interface Waiting {
   readonly nowMs: () => number;
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The real time of the machine. */
+/** The real time and pauses of the machine. */
 export const realTime: Waiting = {
   nowMs: () => Date.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** The machine's randomness. */
+/** The real randomness of the machine. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 /** A log that discards everything. */

@@ -1,4 +1,4 @@
-/** The output of commands: streams, exit codes, colours, tables, JSON and YAML. */
+/** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 import { withoutColour } from '../config.ts';
@@ -6,47 +6,47 @@ import { withoutColour } from '../config.ts';
 /** The exit codes of all commands. */
 export const exitCodes = {
   fine: 0,
-  /** The answer is incomplete, such as after a failed read; this code wins over all others. */
+  /** The result is incomplete, for example after a failed read; this code wins over all others. */
   unknown: 1,
-  /** There are changes or findings. */
+  /** The command found changes or problems. */
   found: 2,
-  /** A condition of `--fail-on` is met. */
+  /** A condition of the flag `--fail-on` is met. */
   gate: 3,
   /** The command line is not valid. */
   usage: 64,
 } as const;
 
-/** The streams of a command: only its result goes to `out`. */
+/** The streams of a command; `out` gets only its result. */
 export interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
-  /** True on a terminal, where a line may be overwritten. */
+  /** True if the stream is a terminal, where a line may be overwritten. */
   readonly isTerminal: boolean;
 }
 
-/** The streams of the process. */
+/** The standard output and error of the process. */
 export const standard: Speaks = {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
   isTerminal: process.stderr.isTTY,
 };
 
-/** When text is coloured. */
+/** When the output is coloured. */
 export type ColourWish = 'auto' | 'always' | 'never';
 
-/** A colour of the output. */
+/** A colour of text in the output. */
 type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim';
 
-/** Colours a text, or leaves it as it is. */
+/** Colours a text, or returns it unchanged where colours are off. */
 export type Paint = (colour: Colour, text: string) => string;
 
-/** Chooses whether text for a stream is coloured. */
+/** Chooses whether the text for a stream is coloured, and returns the function that colours it. */
 export function paintFor(wish: ColourWish, stream: { readonly isTTY?: boolean }): Paint {
   const isColoured = wish === 'always' || (wish === 'auto' && stream.isTTY === true && !withoutColour());
   return isColoured ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_colour, text) => text;
 }
 
-/** Formats a value as the JSON or YAML that `-o` asks for; undefined if `-o` asks for text. */
+/** Formats a value as the JSON or YAML that `-o` asks for; returns undefined if `-o` asks for text. */
 export function asData(output: unknown, value: unknown): string | undefined {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
   return output === 'yaml' ? stringify(value) : undefined;
@@ -65,17 +65,17 @@ export function columns(rows: readonly (readonly string[])[]): readonly string[]
   );
 }
 
-/** A number with its noun: `1 call`, `2 calls`. */
+/** Writes a number with its noun: `1 call`, `2 calls`. */
 export function counted(count: number, word: string): string {
   return `${count} ${word}${count === 1 ? '' : 's'}`;
 }
 
-/** A word with its first letter in upper case. */
+/** Returns a word with its first letter in upper case. */
 export function capitalised(word: string): string {
   return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
-/** How long ago something was, in the largest unit that fits twice: `90s`, `12m`, `5h`, `3d`. */
+/** Writes how long ago a time was, in the largest unit that gives at least two: `90s`, `12m`, `5h`, `3d`. */
 export function ageInWords(time: string, nowMs = Date.now()): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
   if (Number.isNaN(seconds)) return '?';
@@ -84,7 +84,7 @@ export function ageInWords(time: string, nowMs = Date.now()): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
-/** How long ago something was, in the two largest units: `12m`, `5h3m`, `3d7h`. */
+/** Writes how long ago a time was, in the two largest units: `12m`, `5h3m`, `3d7h`. */
 export function ageInTwoUnits(moment: string, nowMs: number): string {
   const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
   if (minutes < 60) return `${minutes}m`;

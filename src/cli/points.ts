@@ -41,7 +41,7 @@ export const points = aboutProtection(pointsCommand, listing);
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
-/** Answers with the recovery points of a protection. */
+/** Makes the answer of `apphosting points`: the recovery points of a protection. */
 export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandAnswer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);
@@ -84,7 +84,7 @@ function tableOf(
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
-/** The resources that a recovery from the point would need, as far as they are known. */
+/** Says which resources a recovery from a point would need, as far as they are known. */
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [

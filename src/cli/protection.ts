@@ -1,4 +1,4 @@
-/** Reads a DisasterProtection from the cluster and its recovery points from the service, for `points` and `activate`. */
+/** Reads a DisasterProtection from the cluster, and its recovery points from the service. The commands `points` and `activate` use it. */
 import { Trouble, UsageError, type CommandLine, type Flags, type Settings } from '../config.ts';
 import type { KubeApi } from '../engine/ports.ts';
 import { drPointsOf } from '../hosting/requests.ts';
@@ -15,25 +15,25 @@ import { readWhole } from './import/read-account.ts';
 import { resourceOf } from '../engine/kind/contract/define.ts';
 import { ageInTwoUnits } from './output.ts';
 
-/** A DisasterProtection and its recovery points, as these commands need them. */
+/** A DisasterProtection and its recovery points, as the commands `points` and `activate` need them. */
 export interface ProtectionView {
   readonly name: string;
   readonly namespace: string;
   readonly configurationId: string;
   readonly spec: DisasterProtectionSpec;
   readonly facts: DisasterProtectionFacts;
-  /** The message of the condition RecoveryReady, if it is not True. */
+  /** The message of the condition RecoveryReady if this condition is not True. */
   readonly doubt: string | undefined;
-  /** The reason and message of the condition ActivationAvailable, if it is False. */
+  /** The reason and message of the condition ActivationAvailable if this condition is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
-  /** Why the service did not list the points; set only if they come from status. */
+  /** The reason why the service did not list the points; set only if they come from status. */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
 
-/** One recovery point, as status lists it. */
+/** One recovery point, as the status of a DisasterProtection lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** The flags of a command about a protection. */
+/** The flags that every command about a protection has. */
 export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
 /** Makes a command that reads one protection and prints what `answerOf` says about it. */
@@ -57,10 +57,10 @@ export function aboutProtection<F extends typeof protectionFlags & Flags>(
 /** All recovery points, newest first, or a sentence that says why they could not be listed. */
 export type LivePoints =
   | { readonly points: readonly PointRow[] }
-  /** `asked` is true if the service was asked and did not answer, false if it could not be asked. */
+  /** `asked` is true if the service was asked and gave no list, false if it could not be asked. */
   | { readonly why: string; readonly asked: boolean };
 
-/** Asks the service for every recovery point, with the credential from the flags or else from the protection's account. */
+/** Asks the service for every recovery point, with the credential from the flags or else from the account of the protection. */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,
   protection: Pick<ProtectionView, 'namespace' | 'spec' | 'facts' | 'configurationId'>,
@@ -91,7 +91,7 @@ export async function pointsFrom(
   return { points: pointRows(byMoment(found.items), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
-/** Replaces the points from status by those that the service lists; keeps them if the service gave no list. */
+/** Replaces the recovery points from status by those that the service lists; keeps the former if the service gave no list. */
 export function withPoints(protection: ProtectionView, live: LivePoints): ProtectionView {
   if ('why' in live) return { ...protection, stale: live };
   const { obstacle, facts } = protection;
@@ -124,7 +124,7 @@ export function protectionFrom(object: {
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }
 
-/** Warnings about a list of points, for whoever chooses one. */
+/** Lists warnings about the recovery points, for a person who chooses one. */
 export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;

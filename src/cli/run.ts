@@ -82,7 +82,7 @@ async function operate(settings: RunSettings): Promise<number> {
   }
 }
 
-/** Sets up leader election. `won` says whether calls that must not be sent twice have to wait, `lost` why the lease is lost. */
+/** Sets up leader election. `won` says whether calls that must not be sent twice have to wait; `lost` says why the lease was lost. */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
   options: Omit<LeaseOptions, 'name' | 'onAcquired' | 'onLost'>,
@@ -102,7 +102,7 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  /** Resolves when a signal asks the process to stop. */
+  /** Resolves when a signal asks the operator's process to stop. */
   readonly stopped: Promise<'stop'>;
 }
 
@@ -142,7 +142,7 @@ async function serve(
       code = 1;
     }
   }
-  // Finish running calls and write ids to status before the lease is released.
+  // Finish the running calls and write their ids to status before the lease is released.
   const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), stopMs).unref());
   const ended = await Promise.race([operator.stop().then(() => 'done' as const), late]);
   if (ended === 'late') log.warn({}, 'not everything came to an end in time');

@@ -1,16 +1,16 @@
-/** Thrown if a part of the sandbox cannot start for a reason that the user can fix; the command prints the message and ends. */
+/** Thrown if a part of the sandbox cannot start and the user can fix the cause; the command prints the message and ends. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }
 
-/** The message of anything thrown, in one line. */
+/** Returns the message of anything that was thrown, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const cause = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
   return `${error.message}${cause}`;
 }
 
-/** The code of a failed system call, such as `ENOENT`. */
+/** Returns the code of a failed system call, such as `ENOENT`. */
 export function codeOf(error: unknown): string | undefined {
   if (!(error instanceof Error) || !('code' in error)) return undefined;
   return typeof error.code === 'string' ? error.code : undefined;

@@ -19,7 +19,7 @@ import type { Manifest } from './manifests.ts';
 const answerMs = 10_000;
 const fieldManager = 'apphosting-sandbox';
 
-/** How to reach an API server. */
+/** The address of an API server, its CA and a token for it. */
 export interface ClusterAccess {
   readonly url: string;
   readonly ca: string;
@@ -45,7 +45,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const objects = KubernetesObjectApi.makeApiClient(config);
   const custom = config.makeApiClient(CustomObjectsApi);
 
-  /** Lists the resources of an API group; empty if the group does not exist. */
+  /** Lists the kinds of an API group; returns an empty list if the group does not exist. */
   async function served(groupVersion: string): Promise<readonly Served[]> {
     const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
     const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
@@ -71,11 +71,13 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
       : custom.patchClusterCustomObject(patch, options);
   }
 
-  /** Applies a manifest with server-side apply. Throws `CannotStart` with the API server's message if it refuses. */
+  /**
+   * Applies a manifest with server-side apply. Throws `CannotStart` with the message of the API server if the server refuses the manifest.
+   */
   async function apply(manifest: Manifest): Promise<void> {
     const { apiVersion, kind, metadata } = manifest;
     const what = `${kind} ${metadata.name}`;
-    // Ask again for a while: right after its CRD is established, a kind may not be served yet.
+    // Ask again for a while: a kind may not be served yet right after its CRD is established.
     const known = async () => (await served(apiVersion)).find((candidate) => candidate.kind === kind);
     const found = await poll(known, { everyMs: 100, deadlineMs: 5000 });
     if (found === undefined) throw new CannotStart(`${what}: the cluster serves no ${kind} in ${apiVersion}`);
@@ -87,7 +89,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
     }
   }
 
-  /** Waits until the API server serves every one of these CustomResourceDefinitions. */
+  /** Waits until the API server serves all of these CustomResourceDefinitions. */
   async function established(names: readonly string[]): Promise<void> {
     const definitions = config.makeApiClient(ApiextensionsV1Api);
     const all = async () => {
@@ -100,7 +102,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
     }
   }
 
-  /** The objects of a kind in all namespaces. */
+  /** Lists the objects of a kind in all namespaces. */
   async function list(groupVersion: string, plural: string): Promise<readonly KubeObject[]> {
     const [group = '', version = ''] = groupVersion.split('/');
     const page = await unlessRefused(custom.listClusterCustomObject({ group, version, plural }));
@@ -110,7 +112,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   return { apply, list, served, established, close: () => config.close() };
 }
 
-/** Waits for an answer; undefined if the API server refuses the request. */
+/** Waits for an answer; returns undefined if the API server refuses the request. */
 async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   try {
     return await answer;
@@ -120,7 +122,7 @@ async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** The message of a refusal; for an unknown path the API server answers with plain text. */
+/** Returns the message of a refusal. For an unknown path the API server answers with plain text. */
 function messageOf({ body }: ApiException<unknown>): string {
   if (typeof body === 'string' && !body.startsWith('{')) return body.trim();
   const told: unknown = typeof body === 'string' ? JSON.parse(body) : body;

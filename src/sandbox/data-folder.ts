@@ -5,20 +5,20 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
-/** The purpose of a temporary folder, which becomes part of its name. */
+/** The purpose of a temporary folder, which is a part of the folder's name. */
 type Purpose = 'sandbox' | 'tests';
 
-/** The folder of one sandbox, which this process has locked. */
+/** The data folder of a sandbox, which this process has locked. */
 export interface DataFolder {
   readonly dir: string;
   readonly kept: boolean;
-  /** How many processes of an earlier start were still running and had to be ended. */
+  /** How many processes of an earlier start were still running in this folder and were ended. */
   readonly leftovers: number;
-  /** Unlocks the folder: a kept folder stays, a temporary one is removed. */
+  /** Unlocks the data folder. A temporary folder is removed, a folder that the user named is kept. */
   readonly release: () => Promise<void>;
 }
 
-/** Locks the folder that the user named. Throws `CannotStart` if it is in use or holds other files. */
+/** Locks the folder that the user named. Throws `CannotStart` if the folder is in use or holds other files. */
 export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
@@ -45,11 +45,11 @@ export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<Dat
   return { dir, kept: false, leftovers: 0, release };
 }
 
-/** Removes the temporary folders of killed sandboxes and ends their processes. Returns the number of folders. */
+/** Removes the temporary folders of sandboxes that were killed, and ends their processes. Returns the number of folders. */
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
-    // Without a lock the folder belongs to a sandbox that is just starting or ending.
+    // A folder without a lock belongs to a sandbox that is just starting or ending.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -58,36 +58,36 @@ export async function clearAbandoned(): Promise<number> {
   return cleared;
 }
 
-/** The temporary folders of sandboxes that run now. */
+/** Lists the temporary folders of sandboxes that run now. */
 export async function runningFolders(): Promise<readonly string[]> {
   const folders = await temporaryFolders(/^apphosting-sandbox-/);
   return folders.filter(({ owner }) => owner === 'living').map(({ dir }) => dir);
 }
 
-/** True if a sandbox runs in a folder. */
+/** True if a sandbox runs in this folder. */
 export function isRunningIn(dir: string): boolean {
   return ownerOf(lockIn(dir)) === 'living';
 }
 
-/** The ports that a sandbox keeps from one start to the next: objects are bound to the service's address. */
+/** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
 export interface Ports {
   readonly kubernetes: number;
   readonly simulator: number;
   readonly metrics: number;
 }
 
-/** The ports of the last start in a folder. */
+/** Reads the ports that the last start in this folder used. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);
 }
 
-/** Saves the ports for the next start. */
+/** Saves the ports in the data folder for the next start. */
 export function keepPorts(dir: string, ports: Ports): Promise<void> {
   return writeWhole(portsPath(dir), JSON.stringify(ports));
 }
 
-/** Writes a file so that a reader finds the old text or the new one, never a part. */
+/** Writes a file in one step, so that a reader finds the old text or the new one, never a part. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
   await writeFile(draft, text, { mode: 0o600 });

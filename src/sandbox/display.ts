@@ -2,19 +2,19 @@ import type { Paint } from '../cli/output.ts';
 import type { Screen } from './binaries/progress.ts';
 import { keyOf, type Row, stateOf, tableOf } from './table.ts';
 
-/** A screen that may be a terminal of a known size. */
+/** A stream that may be a terminal of a known size. */
 export interface TableScreen extends Screen {
   readonly rows?: number;
 }
 
-/** Shows rows as they change: a table that stays in place on a terminal, a line per change elsewhere. */
+/** Shows rows as they change: on a terminal a table that stays in place, elsewhere a line per change. */
 export interface Display {
   readonly show: (rows: readonly Row[]) => void;
-  /** Prints a line; on a terminal the table stays below it. */
+  /** Prints a line; on a terminal the line appears above the table. */
   readonly line: (text: string) => void;
 }
 
-/** A display on a terminal. */
+/** Makes a display for a terminal, where a table stays in place. */
 export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   let shown: readonly string[] = [];
   const clear = () => (shown.length === 0 ? '' : `\u001B[${shown.length}A\u001B[J`);
@@ -32,7 +32,7 @@ export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   };
 }
 
-/** A display for a file or a pipe. */
+/** Makes a display for a file or a pipe, which gets a line per change. */
 export function plainDisplay(screen: Screen, stamp: () => string): Display {
   let last = new Map<string, string>();
   return {

@@ -6,7 +6,7 @@ import { keyOf, type Row, rowOf } from './table.ts';
 
 const groupVersion = `${group}/${version}`;
 
-/** Shows our resources until `enough` returns true or the signal is aborted; returns the last rows. */
+/** Shows the resources of the operator until `enough` returns true or the signal is aborted; returns the last rows. */
 export async function follow(
   cluster: SandboxCluster,
   show: (rows: readonly Row[]) => void,
@@ -27,7 +27,7 @@ export async function follow(
   }
 }
 
-/** The samples of our own kinds that are not Ready, each with its row in the table if it has one. */
+/** Lists the samples of the operator's kinds that are not Ready, each with its row in the table if there is one. */
 export function notReady(
   samples: readonly Manifest[],
   rows: readonly Row[],
@@ -39,7 +39,7 @@ export function notReady(
   return all.filter(({ row }) => row?.ready !== 'True');
 }
 
-/** The samples of our own kinds, which the operator makes Ready. */
+/** Selects the samples of the operator's kinds, which the operator makes Ready. */
 export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }

@@ -24,15 +24,15 @@ interface Recipe {
   readonly signal: AbortSignal;
 }
 
-/** A sandbox that is up. */
+/** A sandbox whose parts are all up. */
 export type Sandbox = Awaited<ReturnType<typeof launch>>;
 
-/** The Secret that samples take the service's address and token from. */
+/** The name of the Secret from which the samples take the address of the service and a token. */
 const credentialsSecret = 'hosting-credentials';
 
 const demoToken = 'demo-admin';
 
-/** Starts all parts of a sandbox and applies the samples. If it throws, everything that it started has ended. */
+/** Starts all parts of a sandbox and applies the samples. If that fails, ends every part that was started, then throws. */
 export async function launch(recipe: Recipe) {
   const { dir, binaries, commands, settings, say, signal } = recipe;
   const files = { urls: join(dir, 'urls.json'), pids: join(dir, 'pids.json') };
@@ -49,7 +49,7 @@ export async function launch(recipe: Recipe) {
   let cluster: SandboxCluster | undefined;
   const writePids = () =>
     writeWhole(files.pids, JSON.stringify({ ...plane?.pids(), simulator: service.pid, operator: ours.pid }));
-  /** Ends every process: the operator, which talks to all others, first. */
+  /** Ends every process. The operator ends first, because it talks to all others. */
   const stop = async () => {
     await cluster?.close();
     await ours.stop();
@@ -88,7 +88,7 @@ export async function launch(recipe: Recipe) {
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    // `broken` rejects when a part does not stay up, and never resolves.
+    // The promise `broken` rejects when a part of the sandbox keeps ending; it never resolves.
     return { cluster, urls, kubeconfigPath, broken: revived.broken, stop };
   } catch (error) {
     await stop();
@@ -109,14 +109,16 @@ async function install(cluster: SandboxCluster, crds: readonly Manifest[], simul
   });
 }
 
-/** Loads the manifests of a folder, without the placeholder for the Secret that the sandbox creates itself. */
+/** Loads the manifests of a folder. Leaves out the placeholder for the Secret that the sandbox creates itself. */
 export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
   const isPlaceholder = ({ kind, metadata }: Manifest) =>
     kind === 'Secret' && metadata.name === credentialsSecret && (metadata.namespace ?? 'default') === 'default';
   return (await manifestsIn(dir)).filter((manifest) => !isPlaceholder(manifest));
 }
 
-/** Chooses ports; takes those of the last start in this folder, because kept objects are bound to the simulator's address. */
+/**
+ * Chooses the ports of a sandbox. Uses those of the last start in this folder, because kept objects are bound to the simulator's address.
+ */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);
   const [kubernetes = 0, simulator = 0, metrics = 0] = await freePorts(3);

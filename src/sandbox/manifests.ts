@@ -1,7 +1,7 @@
 import { documentsIn, readTexts, type Unreadable } from '../cli/documents/load.ts';
 import { CannotStart } from './cannot-start.ts';
 
-/** A Kubernetes object as it stands in a file. */
+/** A Kubernetes object as a file describes it. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,13 +9,13 @@ export interface Manifest {
   readonly [field: string]: unknown;
 }
 
-/** The objects in the manifests of a folder and of its subfolders, in the order of their paths. */
+/** Reads the manifests in a folder and its subfolders, in the order of their paths. */
 export async function manifestsIn(dir: string): Promise<readonly Manifest[]> {
   const { texts, unreadable } = await readTexts(dir);
   return manifestsOf(texts, unreadable);
 }
 
-/** Parses the objects in files, given as texts by path. Throws `CannotStart` if one is no Kubernetes object. */
+/** Parses the objects in manifest files, given as texts by path. Throws `CannotStart` if one of them is no Kubernetes object. */
 export function manifestsOf(
   texts: ReadonlyMap<string, string>,
   before: readonly Unreadable[] = [],
@@ -26,7 +26,7 @@ export function manifestsOf(
   return loaded.map(({ object }) => object as Manifest);
 }
 
-/** Sorts manifests for applying: namespaces first, all others in their order. */
+/** Sorts manifests into the order for applying: namespaces first, all others in their given order. */
 export function inApplyOrder(manifests: readonly Manifest[]): readonly Manifest[] {
   const isNamespace = ({ kind }: Manifest) => kind === 'Namespace';
   return [...manifests.filter(isNamespace), ...manifests.filter((manifest) => !isNamespace(manifest))];

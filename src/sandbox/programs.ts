@@ -7,19 +7,19 @@ import { answersOk } from './control-plane/programs.ts';
 
 /** The commands that start the simulator and the operator; tests pass their own. */
 export interface Commands {
-  /** The arguments of Node that run the simulator. */
+  /** The arguments with which Node runs the simulator. */
   readonly simulator: readonly string[];
-  /** The arguments of Node that run the operator. */
+  /** The arguments with which Node runs the operator. */
   readonly operator: readonly string[];
 }
 
-/** The file of the main program, in the sources as well as in the bundle. */
+/** The path of the main program, in the sources as well as in the bundle. */
 const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
 
-/** Node flags for the size of the young generation, the same as in the container image. */
+/** Node flags that limit the memory for new objects, as in the container image. */
 export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
 
-/** Settings of glibc that return free memory to the system; the container image sets them too. */
+/** Settings of glibc that make it return free memory to the system, as in the container image. */
 export const operatorMemory = {
   MALLOC_ARENA_MAX: '1',
   MALLOC_MMAP_THRESHOLD_: '32768',
@@ -31,7 +31,7 @@ export const ownCommands: Commands = { simulator: [main, 'simulator'], operator:
 
 type SimulatorSettings = Pick<SandboxSettings, 'latency' | 'reading' | 'rateLimit' | 'clock'>;
 
-/** The simulator as a process of the sandbox; its state is kept in the data folder. */
+/** Describes how to run the simulator in a sandbox; its state is kept in the data folder. */
 export function simulator(
   commands: Commands,
   dir: string,
@@ -62,17 +62,17 @@ export function simulator(
   };
 }
 
-/** Where the simulator keeps its state. */
+/** Returns the path of the file in which the simulator keeps its state. */
 export function simulatorState(dir: string): string {
   return join(runFolder(dir), 'simulator', 'state');
 }
 
-/** Where the operator's own kubeconfig is. */
+/** Returns the path of the operator's own kubeconfig. */
 export function operatorKubeconfig(dir: string): string {
   return join(runFolder(dir), 'operator', 'kubeconfig');
 }
 
-/** The operator as a process of the sandbox. */
+/** Describes how to run the operator in a sandbox. */
 export function operator(commands: Commands, dir: string, port: number, more: readonly string[]): Program {
   const listen = `127.0.0.1:${port}`;
   return {
@@ -94,12 +94,12 @@ export function operator(commands: Commands, dir: string, port: number, more: re
     logPath: join(dir, 'logs', 'operator.log'),
     isUp: () => answersOk(`http://${listen}/readyz`),
     upWithinMs: 60_000,
-    // The operator first finishes the calls that it has begun.
+    // Give the operator time to finish the calls that it has begun.
     graceMs: 10_000,
   };
 }
 
-/** Splits a text into words as a shell does: at spaces, but not within single or double quotes. */
+/** Splits a text into words as a shell does: at spaces, but not inside single or double quotes. */
 export function wordsOf(text: string): readonly string[] {
   const words = text.matchAll(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g);
   return [...words].map(([word]) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, (_, single, double) => single ?? double));

@@ -1,6 +1,6 @@
 /*
- * Restarts parts of the sandbox as a kubelet restarts a pod: a part that ends by itself is started again, after a longer
- * pause each time, and is given up if it does not stay up.
+ * Restarts parts of the sandbox as a kubelet restarts a pod. A part that ends by itself is started again, after a longer pause each time. A
+ * part that keeps ending is given up.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../base/time.ts';
@@ -11,7 +11,7 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 120_000 };
 const mostFailures = 6;
 
-/** Restarts parts that end by themselves, until the signal is aborted. */
+/** Restarts parts of the sandbox that end by themselves, until the signal is aborted. */
 export function revival(say: (text: string) => void, signal: AbortSignal, onRevived: () => Promise<void>) {
   const broken = Promise.withResolvers<never>();
   broken.promise.catch(() => undefined);
@@ -44,7 +44,7 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
         if (!signal.aborted) broken.reject(error);
       });
     },
-    /** Rejects with `CannotStart` when a part was given up; never resolves. */
+    /** Rejects with `CannotStart` when a part of the sandbox is given up; never resolves. */
     broken: broken.promise,
   };
 }

@@ -16,7 +16,7 @@ import { stateOf } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The parts of the repository that a sandbox uses; tests give their own. */
+/** The files of the repository that a sandbox uses; tests give their own. */
 export interface Repository {
   readonly crds: string;
   readonly samples: string;
@@ -35,7 +35,7 @@ export function sandbox(args: readonly string[], repository: Repository = ownRep
   return command(sandboxCommand, ({ settings }) => started(settings, repository, kubectlArgs))(own);
 }
 
-/** Splits the arguments at `--kubectl`: all that follow belong to kubectl. */
+/** Splits the arguments at `--kubectl`: all arguments after it belong to kubectl. */
 export function splitKubectl(args: readonly string[]) {
   const at = args.indexOf('--kubectl');
   return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
@@ -86,7 +86,7 @@ async function runSandbox(
     return running.stop();
   });
   display.line(welcome(running, kept));
-  // From here on, print messages above the table.
+  // Print messages above the table from here on.
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
@@ -138,10 +138,10 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   ].join('\n');
 }
 
-/** Makes an abort signal for Ctrl-C, SIGTERM and a closed terminal; further signals change nothing. */
+/** Makes an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // `disconnect` comes when `npm start` is killed, by whatever signal: it holds a channel to this process.
+  // `disconnect` comes when `npm start` is killed by any signal, because `npm start` has an IPC channel to this process.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

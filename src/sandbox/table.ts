@@ -3,20 +3,20 @@ import { isRecord } from '../base/json.ts';
 import { conditionOf, isCurrent } from '../cli/cluster/objects.ts';
 import type { KubeObject } from '../engine/ports.ts';
 
-/** One custom resource in the table. */
+/** A custom resource as a row of the table that the sandbox shows. */
 export interface Row {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  /** True, False or Unknown; empty before the first reconcile. */
+  /** The status of the condition Ready: True, False or Unknown; empty before the first reconcile. */
   readonly ready: string;
   readonly reason: string;
-  /** The state that the resource itself reports, such as that of an environment. */
+  /** The state that the resource reports in its status, such as that of an environment. */
   readonly state: string;
   readonly message: string;
 }
 
-/** Makes the row of a resource. Ready is empty unless status is about the newest generation. */
+/** Makes the table row of a resource. Ready is empty unless status is about the newest generation. */
 export function rowOf(object: KubeObject): Row {
   const { kind, metadata, status } = object;
   const { namespace = '', name } = metadata;
@@ -27,12 +27,12 @@ export function rowOf(object: KubeObject): Row {
   return { kind, namespace, name, ready, reason, state, message };
 }
 
-/** The identity of a row: kind, namespace and name. */
+/** Returns the identity of a row: kind, namespace and name. */
 export function keyOf({ kind, namespace, name }: Pick<Row, 'kind' | 'namespace' | 'name'>): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
-/** A row's state in one line, without its name. */
+/** Writes the state of a row in one line, without the name of the resource. */
 export function stateOf({ ready, reason, state, message }: Row): string {
   if (ready === '') return 'not looked at yet';
   const shown = state === '' ? '' : `, ${state}`;
@@ -43,7 +43,7 @@ export function stateOf({ ready, reason, state, message }: Row): string {
 
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];
 
-/** The table as lines that fit a terminal. */
+/** Formats rows as the lines of a table that fits a terminal. */
 export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: Paint): string[] {
   const cells = rows.map((row) => [
     row.kind,

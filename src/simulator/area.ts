@@ -1,21 +1,23 @@
 /**
- * Defines what an area of the interface is, and how it plugs in. Four files serve a request: `simulator.ts` takes the request,
+ * Defines what an area of the interface is, and how an area is added. Four files serve a request: `simulator.ts` takes the request,
  * `public/interface.ts` finds the route, `AREA/area.ts` has the route with its handler, and another file of that folder defines the rows
- * that the handler works on, such as `apps/app.ts`. An area is one value of type `Area`, listed once in `areas.ts`:
+ * that the handler works on, such as `apps/app.ts`.
  *
- * - `collections`: its part of the world. Declare each with `collection()`, next to the type of its rows. Rows are plain JSON values
- *   with dates in milliseconds.
+ * An area is one value of type `Area`, listed once in `areas.ts`:
+ *
+ * - `collections`: the rows that the area adds to the world. Declare each collection with `collection()`, next to the type of its rows.
+ *   Rows are plain JSON values with dates in milliseconds.
  * - `routes`: its public endpoints. `handle(call)` runs in one transaction and never waits: it changes `call.world` and answers, or it
- *   throws a `RequestRefusal` and changes nothing. The pipeline has checked token and scopes already (401, 403). A handler first finds
- *   what the request names (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields (400), then applies the rules.
- *   Use `rejected(world, …)` for a business rule whose status the interface does not say.
- * - `timers`: what happens by itself. `world.schedule('area.event', subject, at, data)` calls the function of that name later, in a transaction
- *   of its own, with `world.now` at the time of the timer. Timers are rows, so they survive a restart.
+ *   throws a `RequestRefusal` and changes nothing. Token and scopes are checked before (401, 403). A handler first finds what the request
+ *   names (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields (400), then applies the rules. Use `rejected(world,
+ *   …)` for a business rule whose status the interface does not say.
+ * - `timers`: what happens later without a request. `world.schedule('area.event', subject, at, data)` calls the function of that name
+ *   later, in a transaction of its own, with `world.now` at the time of the timer. Timers are rows, so they survive a restart.
  * - `control`: its routes under /_sim. They also run in one transaction, but have no caller.
  *
- * In answers: make dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set
- * absent optional fields to undefined, so that the reading `fields.nulls` can show them. Times that the clock of the world must not
- * rule, such as delays and rate windows, belong to the pipeline.
+ * In answers, make dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set absent
+ * optional fields to undefined, so that the reading `fields.nulls` can show them. Delays and rate limits follow wall time and not the clock
+ * of the world, so an area does not handle them.
  */
 import type { AnyCollection } from './store/collection.ts';
 import { type BodyFields, fields, type Reads } from './http/fields.ts';
@@ -37,54 +39,54 @@ export interface Caller {
   readonly memberships: readonly MembershipRecord[];
 }
 
-/** A public request as a handler sees it. */
+/** A public request, as the handler of its route gets it. */
 export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
   readonly query: BodyFields;
   readonly body: BodyFields;
-  /** Set by an injected fault: lists show the rows as they were this long ago. */
+  /** The age of the rows that lists show, in milliseconds; set by an injected fault. */
   readonly staleListMs?: number | undefined;
-  /** Set by an injected fault: creating a solution fails after this many components. */
+  /** The number of components after which creating a solution fails; set by an injected fault. */
   readonly failAfterComponents?: number | undefined;
 }
 
-/** The answer of a handler; the body may still change to match the readings before it is sent. */
+/** The answer of a handler. Readings may still change the body before it is sent. */
 export interface AreaAnswer {
   readonly body?: unknown;
-  /** Set to answer with an error although the changes of the handler are kept. */
+  /** The error to answer with; unlike a thrown refusal, it keeps the changes of the handler. */
   readonly refusal?: RequestRefusal;
 }
 
-/** Answers with status 200 and a body. */
+/** Makes an answer with status 200 and a body. */
 export function ok(body?: unknown): AreaAnswer {
   return { body };
 }
 
-/** A public endpoint; the path is relative to the public prefix. */
+/** A public endpoint. Its path is relative to the public prefix. */
 export interface Route {
   readonly method: Method;
   readonly path: string;
-  /** The scopes that a token needs; it needs all of them. */
+  /** The scopes that a token must have, all of them. */
   readonly scopes: readonly Scope[];
   /**
    * The names of the fields that the interface gives this request: in the body for POST and PATCH, in the query for GET and DELETE. The
-   * reading `fields.unknown` says whether other fields are refused. Undefined where the handler itself refuses them.
+   * reading `fields.unknown` says whether other fields are refused. Undefined if the handler itself refuses other fields.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
 }
 
-/** A request to the control surface. */
+/** A request to the control surface, which serves the paths under /_sim. */
 export interface ControlCall<Body = BodyFields> {
   readonly world: World;
-  /** The part of the path that stands where the route has `:id`, or an empty string. */
+  /** The part of the path that takes the place of `:id` in the route; empty if the route has no `:id`. */
   readonly id: string;
   readonly query: BodyFields;
   readonly body: Body;
 }
 
-/** A route of the control surface; the path is relative to /_sim and may contain `/:id`. */
+/** A route of the control surface. Its path is relative to /_sim and may contain `/:id`. */
 export interface ControlRoute {
   readonly method: Method;
   readonly path: string;
@@ -121,7 +123,7 @@ export function addressed(name: string): Pick<Route, 'method' | 'path'> {
   return { method: method as Method, path };
 }
 
-/** A function that runs when a timer fires. */
+/** A function that runs when its timer fires. */
 export type Fires = (world: World, data: never) => void;
 
 /** An area of the interface, such as apps or alerts. */
@@ -132,7 +134,7 @@ export interface Area {
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
    * Estimates how much work the repeating timers of this area cause in a span of time, counted in firings of a small timer. The clock
-   * refuses to advance by a span that would take too long.
+   * refuses to advance by a span that causes too much work.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

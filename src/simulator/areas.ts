@@ -12,7 +12,7 @@ import type { AnyCollection } from './store/collection.ts';
 import { settings } from './store/saved.ts';
 import { timers } from './store/timers.ts';
 
-/** Lists every area of the interface; area.ts explains how to add one. */
+/** Lists every area of the interface; area.ts explains how to add an area. */
 export const areas: readonly Area[] = [
   appsArea,
   environmentsArea,
@@ -28,7 +28,7 @@ const common = [settings, timers, faults, accounts, tokens, memberships, regions
 /** Lists every collection of the world. */
 export const collections: readonly AnyCollection[] = [...common, ...areas.flatMap((area) => area.collections)];
 
-/** The names of the collections that a saved world may have. */
+/** The names of the collections that may occur in a saved world. */
 export const collectionNames: ReadonlySet<string> = new Set(collections.map(({ name }) => name));
 
 /** Lists every public endpoint. */

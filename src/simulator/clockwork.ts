@@ -1,5 +1,5 @@
 /**
- * Holds the store, the clock and the timers of the simulator. A real clock follows wall time; a virtual one stands still until a request
+ * Holds the store, the clock and the timers of the simulator. A real clock follows wall time; a virtual clock moves only when a request
  * advances it. With both, timers fire in the order of their times, each in a transaction of its own.
  */
 import type { Fires } from './area.ts';
@@ -10,14 +10,14 @@ import { type RequestLine, type SavedStep, type SavedWorld, settings } from './s
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 
-/** The clock of the simulator: wall time, or a time that only requests advance. */
+/** The clock of the simulator: `real` follows wall time, `virtual` moves only when a request advances it. */
 export type ClockMode = 'real' | 'virtual';
 
 /** The time at which a virtual clock starts. */
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-/** The most timer work in one advance of the clock: about 15 seconds of computing. */
+/** The most work of timers that one advance of the clock may cause: about 15 seconds of computing. */
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
@@ -28,18 +28,18 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** Owns the store and the clock; requests change the world through `transact`. */
+/** Owns the store and the clock. Requests change the world of the simulator through `transact`. */
 export class Clockwork {
   readonly store: Store;
   readonly requests = new RequestLog();
   readonly mode: ClockMode;
   readonly #parts: Parts;
   readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
-  /** Called with every commit and every public request. */
+  /** Called with every commit and with every public request, to write them to disk. */
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** Settles when no request advances the clock; such requests wait for each other. */
+  /** Settles when no request is advancing the clock. A second request waits until the first one has advanced it. */
   #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: Parts) {
@@ -82,28 +82,28 @@ export class Clockwork {
     return done;
   }
 
-  /** Fires all timers that are due. */
+  /** Fires all timers that are due now. */
   catchUp(): void {
     this.#fireUntil(this.now);
     this.#arm();
   }
 
-  /** Advances the virtual clock in one go, without serving requests meanwhile. */
+  /** Advances the virtual clock at once, without serving requests meanwhile. */
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
     this.#standAt(until);
   }
 
-  /** Returns undefined if the clock may advance by `ms` at once, else the longest time that it may. */
+  /** Returns undefined if the clock may advance by `ms` at once, else the longest time by which it may advance. */
   tooMuchFor(ms: number): number | undefined {
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
     return work <= mostWork ? undefined : Math.floor((ms * mostWork) / work);
   }
 
   /**
-   * Advances the virtual clock in slices, and lets other requests be served between two slices. It stops early when the simulator closes
-   * or when the world is replaced. Even then, every timer that is due by the time of the clock has fired.
+   * Advances the virtual clock in slices, and lets other requests be served between two slices. The advance ends early when the simulator
+   * closes or the world is replaced. Even then, every timer that is due by the time of the clock has fired.
    */
   async advanceInSlices(ms: number): Promise<'arrived' | 'stopped'> {
     const turn = this.#advancing.then(() => this.#advanceSlices(ms));
@@ -111,7 +111,7 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops the clock, because the simulator is about to close. */
+  /** Stops the clock before the simulator closes. */
   stop(): void {
     this.#stopped = true;
   }
@@ -158,7 +158,7 @@ export class Clockwork {
     this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
   }
 
-  /** Fires timers that are due by `until`, but stops when the wall time `wallEnd` has passed; tells if any are left. */
+  /** Fires the timers that are due by `until`, but stops at the wall time `wallEnd`; tells if any of them are left. */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
       if (performance.now() > wallEnd) return true;

@@ -17,7 +17,7 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
-/** The streams to which the command writes. */
+/** The streams to which the simulator's command writes. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -25,7 +25,7 @@ interface Speaks {
 
 const standard: Speaks = { out: (text) => stdout.write(text), err: (text) => stderr.write(text) };
 
-/** Runs the simulator until a signal ends it. */
+/** Runs the simulator until a signal ends it; returns the exit code. */
 export async function simulator(args: readonly string[], speaks: Speaks = standard): Promise<number> {
   try {
     const options = optionsFrom(args);
@@ -53,8 +53,8 @@ async function run(options: StartOptions, { out, err }: Speaks): Promise<number>
 }
 
 /**
- * Saves memory, because most objects of a request are garbage soon after it: keeps the heap for new objects at its first size instead of
- * growing it to 32 MB, and collects old objects when they have grown by a fifth.
+ * Saves memory, because most objects of a request are garbage soon after it. V8's space for new objects stays at its first size instead of
+ * growing to 32 MB, and old objects are collected when they have grown by a fifth.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

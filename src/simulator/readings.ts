@@ -1,13 +1,13 @@
 /**
- * Readings: a switch for every point that the description of the interface leaves open. The first word of a list is the default.
- * A reading changes exactly what its sentence says.
+ * Defines the readings: one switch for every point that the description of the interface leaves open. The first word of a list is the
+ * default. A reading changes exactly what its sentence says.
  */
 
 function words<const W extends string>(does: string, ...values: readonly [W, ...W[]]) {
   return { kind: 'words', does, words: values } as const;
 }
 
-/** Describes a reading that is a number; one that is off at first may also be turned off, with `off` or 0. */
+/** Describes a reading that is a number. If it is off by default, it may also be turned off, with `off` or 0. */
 function amount<const I extends number | 'off'>(does: string, initial: I) {
   return { kind: 'amount', does, initial } as const;
 }
@@ -16,7 +16,7 @@ type Words<W extends string> = ReturnType<typeof words<W>>;
 type Amount<I extends number | 'off'> = ReturnType<typeof amount<I>>;
 type AnyReading = Words<string> | Amount<number | 'off'>;
 
-/** All readings with name, meaning and values. */
+/** All readings, with their names, meanings and values. */
 export const registry = {
   'names.apps': words('two apps of an account may share a name, or not', 'repeatable', 'unique'),
   'names.contactPoints': words('two contact points of an account may share a name, or not', 'repeatable', 'unique'),
@@ -93,7 +93,7 @@ type Registry = typeof registry;
 /** The name of a reading. */
 export type ReadingName = keyof Registry;
 
-/** The value of each reading. */
+/** The values of all readings, by name. */
 export type Readings = {
   readonly [N in ReadingName]: Registry[N] extends Words<infer W>
     ? W
@@ -102,7 +102,7 @@ export type Readings = {
       : number;
 };
 
-/** The readings with their defaults. */
+/** Returns the readings with their default values. */
 export function defaultReadings(): Readings {
   const all = Object.entries(registry).map(([name, entry]) => [
     name,
@@ -111,13 +111,13 @@ export function defaultReadings(): Readings {
   return Object.fromEntries(all) as Readings;
 }
 
-/** Lists the values of a reading as text for users. */
+/** Lists the values that a reading may have, as text for users. */
 export function valuesOf(name: ReadingName): readonly string[] {
   const entry: AnyReading = registry[name];
   return entry.kind === 'words' ? entry.words : [String(entry.initial), 'N'];
 }
 
-/** Applies `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
+/** Applies changes `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
 export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
   const next: Record<string, string | number> = { ...from };
   for (const [name, given] of Object.entries(changes)) {

@@ -1,6 +1,6 @@
 /**
- * Simulates the service in memory, without sockets: `handle` takes a request and returns what a client would get. http/listen.ts serves it
- * over a network; tests call it directly, on a virtual clock.
+ * Simulates the service in memory, without sockets. `handle` takes a request and returns what a client would receive. http/listen.ts serves
+ * a simulator over a network; tests call it directly, on a virtual clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -21,33 +21,33 @@ import { Store } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
-/** The options of a simulator; each has a default. */
+/** The options of a simulator. Each option has a default. */
 export interface SimulatorOptions {
-  /** The world at the start, to which a reset returns. */
+  /** The world with which the simulator starts, and to which a reset returns. */
   readonly world?: StartWorld;
-  /** The state on disk from which the simulator continues. */
+  /** The state from disk with which the simulator continues. */
   readonly resume?: KeptState;
   readonly clock?: ClockMode;
-  /** The values of readings by their names. */
+  /** The values of readings that differ from the defaults, by name. */
   readonly readings?: Readonly<Record<string, unknown>>;
-  /** The seed of ids: the same seed gives the same ids. */
+  /** The seed of ids. The same seed gives the same ids. */
   readonly seed?: string;
-  /** The state file, to which every commit is written. */
+  /** The journal of the state file, to which every commit is written. */
   readonly journal?: Journal;
-  /** A delay for every public request, in wall time. */
+  /** The delay of every public request, in milliseconds of wall time. */
   readonly latencyMs?: number;
-  /** Waits in wall time; used for delays. */
+  /** Waits in wall time, for delays. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Returns wall time: for the real clock, rate limits and measured durations. */
+  /** Returns wall time, for the real clock, rate limits and measured durations. */
   readonly wallNow?: () => number;
-  /** Receives a line about every bug of the simulator. */
+  /** Receives a line of text about every bug of the simulator. */
   readonly log?: (line: string) => void;
 }
 
 /** A running simulator. */
 export type Simulator = ReturnType<typeof createSimulator>;
 
-/** Makes a simulator. */
+/** Makes a simulator, which runs in this process. */
 export function createSimulator(options: SimulatorOptions = {}) {
   const { wallNow = Date.now, latencyMs = 0 } = options;
   const { wait = sleep, log = () => undefined } = options;
@@ -80,11 +80,11 @@ export function createSimulator(options: SimulatorOptions = {}) {
     },
     /** Advances the virtual clock. */
     advance: (ms: number) => clockwork.advance(ms),
-    /** The time of the simulator's clock. */
+    /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Loads the start world again, or another world. */
+    /** Replaces the world by a given one, or by the one with which the simulator started. */
     reset,
-    /** Gives tests access to the world and the ledger. */
+    /** The world and the ledger, for tests. */
     store: clockwork.store,
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     stop: () => clockwork.stop(),
@@ -108,14 +108,14 @@ function startWorld(
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
-/** Moves a saved world to the present time; every timer keeps its remaining delay. */
+/** Moves a saved world to the present time. Every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
   const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
   const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));
   return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
 }
 
-/** Removes ledger and faults from a saved world, because a reset does not restore them. */
+/** Removes the ledger and the faults from a saved world, because a reset does not restore them. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
 }

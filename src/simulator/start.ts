@@ -11,16 +11,16 @@ import { createSimulator, type Simulator, type SimulatorOptions } from './simula
 
 /** The options of a simulator that listens on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
-  /** The world at the start: `demo`, `empty`, or the path of a saved world. */
+  /** The world with which the simulator starts: `demo`, `empty`, or the path of a saved world. */
   readonly world?: string;
   /** The path of the state file, to which every commit is written. */
   readonly state?: string;
 }
 
-/** A running simulator with its address. */
+/** A running simulator, and the address on which it listens. */
 export type Listening = ListeningTo<Simulator>;
 
-/** Starts a simulator in this process; by default on a free port of `127.0.0.1`. */
+/** Starts a simulator in this process, by default on a free port of `127.0.0.1`. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {
   const { host = '127.0.0.1', port = 0, world = 'demo', state, ...rest } = options;
   const start: StartWorld = world === 'demo' || world === 'empty' ? world : worldFrom(world);
@@ -31,7 +31,7 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
   return listen(make, { host, port });
 }
 
-/** Makes a simulator that locks its state file until it is closed. */
+/** Makes a simulator that keeps its state in a file. The file is locked until the simulator is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
   requireFile(path);
   const release = orBadOption(() => lock(path), unusable(path));
@@ -44,13 +44,13 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Refuses a state file that is something else, such as a folder or a device. */
+/** Refuses a path for the state file that is something else, such as a folder or a device. */
 function requireFile(path: string): void {
   const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
   if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
 }
 
-/** Runs `work`; turns an error into a BadOption with the message that `said` makes. */
+/** Runs `work`; turns an error into a BadOption, whose message `said` makes. */
 function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();
@@ -63,7 +63,7 @@ function unusable(path: string): (message: string) => string {
   return (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`;
 }
 
-/** Reads a saved world: a file from the control surface, or a state file that no simulator uses. */
+/** Reads a saved world from a file: one that the control surface gave, or a state file that no simulator uses. */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(

@@ -6,7 +6,7 @@ import { type Permission, regions, type Token, tokens } from './accounts/records
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
-/** The world at the start: one of two named worlds, or a saved one. */
+/** The world with which the simulator starts: one of two named worlds, or a saved one. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
 /** Makes an empty world. */

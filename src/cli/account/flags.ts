@@ -1,10 +1,10 @@
-/** Flags that name an account of the service, and the credential that they give. */
+/** Defines the flags that name an account of the service, and reads the credential that they give. */
 import { readFile } from 'node:fs/promises';
 import { hostFlags, text, Trouble, UsageError, whole, type Settings } from '../../config.ts';
 import { Secret } from '../../base/json.ts';
 import type { GivenCredential } from './reader.ts';
 
-/** Flags that say where the service is, which account is meant and which token to use. */
+/** Flags for the address of the service, the account and the token. */
 export const accountFlags = {
   baseUrl: {
     ...text('where the service is, such as https://hosting.example.com', 'URL'),
@@ -23,10 +23,10 @@ export const accountFlags = {
 /** The parsed values of the account flags. */
 export type AccountSettings = Settings<typeof accountFlags>;
 
-/** The flags that together name an account, for messages. */
+/** The flags that together name an account, as messages list them. */
 export const byFlags = '--base-url, --token-file and --account-id';
 
-/** True if flags name an account of the service directly, without a cluster. */
+/** True if flags name an account of the service directly, so that no cluster is needed. */
 export function isNamedByFlags({ baseUrl, tokenFile }: AccountSettings): boolean {
   return baseUrl !== undefined || tokenFile !== undefined;
 }
@@ -48,7 +48,7 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
 }
 
-/** Reads the file that a flag names. */
+/** Reads the text of a file that a flag names. */
 export async function textIn(path: string, flag: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');

@@ -10,7 +10,7 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 import { byFlags, credentialByFlags, isNamedByFlags, type AccountSettings } from './flags.ts';
 import type { GivenCredential } from './reader.ts';
 
-/** The flag for the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
+/** The flag that names the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {
   help: 'where the operator runs',
   value: 'NAME',
@@ -20,14 +20,14 @@ export const operatorNamespaceFlag = {
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 
-/** Flags that choose the account resource in a cluster whose credential is used. */
+/** Flags that choose the account resource whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
   account: text('use the credential of this HostingAccount, or of this ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };
 
-/** An account resource in a cluster, and the namespaces where it and its Secret are looked for. */
+/** An account resource in a cluster: its kind, name and namespace, and the namespace of the operator. */
 export interface AccountPlace {
   readonly kind: string;
   readonly name: string;
@@ -48,7 +48,7 @@ export async function credentialOfAccount(
   return { ...(await credentialInSpec(api, at ?? operatorNamespace, spec)), of: { kind: kind.kind, name } };
 }
 
-/** Reads the credential that the spec of an account names. The account may exist only in a file; its Secret is in `namespace`. */
+/** Reads the credential that the spec of an account names. The account may exist only in a file; its Secret is read in `namespace`. */
 export async function credentialInSpec(
   api: Pick<KubeApi, 'get'>,
   namespace: string,
@@ -64,20 +64,20 @@ export async function credentialInSpec(
   return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
 }
 
-/** The name of the credentials Secret in the spec of an account. */
+/** Returns the name of the credentials Secret in the spec of an account. */
 export function secretNameIn(spec: unknown): string {
   const ref = isRecord(spec) ? spec['credentialsRef'] : undefined;
   return isRecord(ref) ? String(ref['name']) : '';
 }
 
-/** The decoded and trimmed value of a key of a Secret; empty if the key is absent. */
+/** Decodes and trims the value of one key of a Secret; returns an empty text if the key is absent. */
 export function secretText(secret: KubeObject | undefined, key: string): string {
   const data = secret?.['data'];
   const encoded = isRecord(data) ? data[key] : undefined;
   return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString().trim() : '';
 }
 
-/** Reads an object; if it cannot be read, says which flags take its place. */
+/** Reads an object from the cluster; if that fails, throws a message that says which flags make the object unnecessary. */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error;
@@ -88,7 +88,7 @@ async function found(title: string, read: () => Promise<KubeObject | undefined>)
   return object;
 }
 
-/** Finds the credential: from `--account`, else from the service flags, else from the account `default` in the cluster. */
+/** Finds the credential: from `--account`, else from the flags for the service, else from the account `default` in the cluster. */
 export async function credentialFor(
   settings: AccountSettings & Settings<typeof clusterAccountFlags>,
   cluster: OpenCluster | undefined,

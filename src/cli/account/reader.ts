@@ -1,8 +1,7 @@
 /**
- * Reads one account of the service, each address once, at a limited number of requests per second.
- *
- * Guarantees: only GET is sent; an address has the same answer for the whole run, so that all results fit together; a read
- * that fails is reported as failed, and never looks like an empty answer.
+ * Reads one account of the service. Each address is read once, at a limited number of requests per second. Guarantees: only GET is sent; an
+ * address has the same answer for the whole run, so that all results fit together; a read that fails is reported as failed, and never looks
+ * like an empty answer.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
@@ -12,29 +11,29 @@ import { openHosting } from '../../hosting/service.ts';
 import { realClock, realEntropy, silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
-/** The result of a read. */
+/** The result of one read of the service. */
 export type AccountReading =
   | { readonly is: 'answered'; readonly status: number; readonly body: unknown }
-  /** No usable answer; `why` is one word, `message` a sentence. */
+  /** The service gave no usable answer; `why` is one word, `message` a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
 
-/** Why a read has no usable answer. */
+/** The reasons why a read of the service has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. It is closed when it is disposed of. */
+/** The source of an account's data: the service, or a snapshot. Disposing of the reader closes the source. */
 export interface AccountReader {
   readonly accountId: string;
-  /** The host and port of the service. */
+  /** The host and port of the service that was read. */
   readonly endpoint: string;
-  /** The time of the data, in milliseconds since the epoch. */
+  /** The time at which the data was read, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
-  /** All finished reads so far. */
+  /** Lists all reads that are finished, with their results. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Collects the items from all answers so far to reads of this path; `field` is the name of the list in an answer. */
+/** Collects the items from all answers so far to reads of one path; `field` is the name of the list in an answer. */
 export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string, field: string) {
   return reader.readings().flatMap(([address, reading]) => {
     const isOfPath = address === path || address.startsWith(`${path}?`);
@@ -42,15 +41,15 @@ export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string,
   });
 }
 
-/** What is needed to open an account: the address of the service and a token. */
+/** The credential of an account: the address of the service and a token. */
 export interface GivenCredential {
   readonly accountId: string;
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
-  /** Where the base URL was found, for messages: a flag or a Secret. */
+  /** The flag or the Secret that gave the base URL, for messages. */
   readonly source: string;
-  /** The account resource in the cluster that names this credential. */
+  /** The account resource in the cluster that names this credential, if one does. */
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
@@ -58,20 +57,20 @@ export interface GivenCredential {
 export interface Reports {
   /** Called after each answer with the number of answers so far. */
   readonly onRead?: (count: number) => void;
-  /** Ends all reads. */
+  /** The signal that ends all reads when it is aborted. */
   readonly signal?: AbortSignal;
 }
 
 const mostTries = 6;
 const longestPauseMs = 30_000;
 
-/** The address of a read: its path and its sorted query. */
+/** Returns the address of a read: its path and its sorted query. */
 export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>): string {
   const rows = Object.entries(query).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return rows.length === 0 ? path : `${path}?${new URLSearchParams(rows).toString()}`;
 }
 
-/** Opens an account for reading. */
+/** Opens an account of the service for reading. */
 export function openAccount(
   { accountId, baseUrl, token, caBundle, source: named }: GivenCredential,
   settings: Settings<typeof hostFlags> & { readonly requestsPerSecond: number },
@@ -118,7 +117,7 @@ export function readingOnce(
   };
 }
 
-/** Sends a read; tries again after a pause if the service throttles the read or the connection fails. */
+/** Sends one read to the service; tries again after a pause if the service throttles the read or the connection fails. */
 async function persistently(service: Service, request: Request, signal?: AbortSignal): Promise<AccountReading> {
   const mayDispatch = () => (signal?.aborted === true ? 'stopped' : undefined);
   for (let tries = 1; ; tries += 1) {
@@ -129,7 +128,7 @@ async function persistently(service: Service, request: Request, signal?: AbortSi
   }
 }
 
-/** The pause before the read is tried again, in milliseconds; undefined if another try is useless. */
+/** Returns the pause before a failed read is tried again, in milliseconds; undefined if another try is useless. */
 function pauseBefore(outcome: Outcome, tries: number): number | undefined {
   if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
     return Math.min(outcome.retryInMs ?? 1_000 * tries, longestPauseMs);

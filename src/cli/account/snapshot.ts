@@ -1,4 +1,7 @@
-/** A snapshot: a file with the service's answers about one account, without secrets, for plans where no credential is allowed. */
+/**
+ * Writes and reads snapshots. A snapshot is a file with the service's answers about one account, without secrets, for plans where no
+ * credential is allowed.
+ */
 import { z } from 'zod';
 import { Trouble } from '../../config.ts';
 import { textIn } from './flags.ts';
@@ -25,7 +28,7 @@ const Snapshot = z.strictObject({
   ),
 });
 
-/** Writes everything that was read as the text of a snapshot file. Leaves out answers that may hold a secret. */
+/** Writes all answers that were read as the text of a snapshot file. Leaves out answers that may hold a secret. */
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];

@@ -1,4 +1,4 @@
-/** Reads the objects of our kinds from a cluster, and finds kinds and conditions for the commands. */
+/** Reads the objects of the operator's kinds from a cluster, and finds kinds and conditions for the commands. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -6,14 +6,14 @@ import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { failureOf, listAll, withGroup } from './open.ts';
 
-/** The objects that were read, and the reasons why others could not be read. */
+/** The objects that were read from a cluster, and the reasons why others could not be read. */
 export interface ObjectsRead {
   readonly objects: readonly ParsedObject[];
-  /** One sentence each: `may not list metricalerts.apphosting.dev in team-a`. */
+  /** One sentence for each failed read, such as `may not list metricalerts.apphosting.dev in team-a`. */
   readonly problems: readonly string[];
 }
 
-/** Reads every object of our kinds in one namespace, or in all namespaces if `namespace` is undefined. */
+/** Reads every object of the operator's kinds in one namespace, or in all namespaces if `namespace` is undefined. */
 export async function readObjects(
   api: Pick<KubeApi, 'list'>,
   namespace: string | undefined,
@@ -34,36 +34,38 @@ export async function readObjects(
   return { objects, problems };
 }
 
-/** Finds a kind by its exact name. */
+/** Finds a kind of the operator by its exact name. */
 export function kindOf(name: string): AnyKind | undefined {
   return kinds.find(({ kind }) => kind === name);
 }
 
-/** Finds a kind by its name, plural or short name, in upper or lower case. */
+/** Finds a kind of the operator by its name, plural or short name, in upper or lower case. */
 export function kindNamed(word: string): AnyKind | undefined {
   const wanted = word.toLowerCase();
   return kinds.find(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames].includes(wanted));
 }
 
-/** Parses `KIND/NAME`, or a bare name if `only` gives the kind; undefined if the text names no resource of ours. */
+/** Parses `KIND/NAME`, or a bare name if `only` gives the kind; returns undefined if the text names no resource of the operator. */
 export function targetIn(word: string, only?: string): { readonly kind: AnyKind; readonly name: string } | undefined {
   const [first = '', name = ''] = word.includes('/') || only === undefined ? word.split('/') : [only, word];
   const kind = kindNamed(first);
   return kind === undefined || name === '' || (only ?? kind.kind) !== kind.kind ? undefined : { kind, name };
 }
 
-/** Shortens a key to `Kind/name`, as people write it. */
+/** Shortens the key of an object to `Kind/name`, as people write it. */
 export function keyInWords(key: string): string {
   const { kind, name } = partsOfKey(key);
   return `${kind}/${name}`;
 }
 
-/** Replaces control characters by spaces, so that a terminal can show the text safely; empty if the value is no text. */
+/**
+ * Replaces control characters in a text by spaces, so that a terminal can show the text safely; returns an empty text for any other value.
+ */
 export function printable(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '';
 }
 
-/** Finds a condition by its type, with texts that are safe to print. */
+/** Finds a condition of an object by its type; its texts are safe to print. */
 export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string) {
   const found = recordsIn(status, 'conditions').find((condition) => condition['type'] === type);
   return (
@@ -76,7 +78,7 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
   );
 }
 
-/** Whether an object is Ready, and why it is not. */
+/** Whether an object is Ready, and if not, why. */
 export interface Readiness {
   readonly ready: string;
   readonly reason: string;
@@ -84,7 +86,7 @@ export interface Readiness {
   readonly since: string | undefined;
 }
 
-/** Tells from the status of an object whether it is Ready; this is unknown while no operator has seen its newest form. */
+/** Reads from the status of an object whether it is Ready; the answer is unknown while no operator has seen the newest generation. */
 export function readinessOf({ object, status }: ParsedObject): Readiness {
   const known = conditionOf({ status }, 'Ready');
   if (known !== undefined && isCurrent(object)) {
@@ -96,7 +98,7 @@ export function readinessOf({ object, status }: ParsedObject): Readiness {
   return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
 }
 
-/** True if status is about the newest generation of the spec. */
+/** True if the status of an object is about the newest generation of its spec. */
 export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;
 }

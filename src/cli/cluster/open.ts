@@ -21,19 +21,19 @@ export const clusterFlags = {
   namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
 };
 
-/** The parsed flags that choose a cluster, and an account resource in it. */
+/** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
-/** An open cluster; it is closed when it is disposed of. */
+/** An open cluster. Disposing of it closes its connections. */
 export interface OpenCluster {
   readonly api: CommandApi;
-  /** The namespace from the flags, else from the context, else `default`. */
+  /** The namespace from the flags, else from the kubeconfig context, else `default`. */
   readonly namespace: string;
   readonly server: string;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Finds the credentials of the cluster that the flags name. */
+/** Finds the credentials of the cluster that the kubectl-like flags name. */
 export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   return findCredentials({
     clock: realClock,
@@ -44,7 +44,7 @@ export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: C
   });
 }
 
-/** Opens the cluster that the flags name, unless one is given. `--namespace` wins over the context. */
+/** Opens the cluster that the flags name, or returns the one that is passed in. `--namespace` wins over the namespace of the context. */
 export async function openCluster(settings: ClusterSettings, given: OpenCluster | undefined): Promise<OpenCluster> {
   const cluster = given ?? (await connected(settings));
   return { ...cluster, namespace: settings.namespace ?? cluster.namespace };
@@ -54,14 +54,14 @@ async function connected(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
   const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
-  // Import this only here: it is half of the code that a command loads, and many commands open no cluster.
+  // Import the API classes only here: they are half of the code that a command loads, and many commands open no cluster.
   const { ClassedApi } = await import('../../kube/client/api-classes.ts');
   const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, [Symbol.asyncDispose]: () => api.close() };
 }
 
-/** Opens a cluster like `openCluster`; undefined if none is given and no flag names one. */
+/** Opens a cluster as `openCluster` does; returns undefined if no cluster is passed in and no flag names one. */
 export async function openClusterIfNamed(
   settings: ClusterSettings,
   given: OpenCluster | undefined,
@@ -87,12 +87,12 @@ export async function listAll(
   return items;
 }
 
-/** Names a resource as RBAC does: `hostedapps.apphosting.dev`. */
+/** Writes the name of a resource with its group, as RBAC does: `hostedapps.apphosting.dev`. */
 export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** Says why a Kubernetes request failed: no permission, or the message of the error. Throws any other error again. */
+/** Says why a Kubernetes request failed: a missing permission, or the message of the API error. Rethrows every other error. */
 export function failureOf(error: unknown, verb: string): string {
   if (!(error instanceof KubeError)) throw error;
   return error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`;

@@ -82,7 +82,7 @@ export async function complete(
 /** A word that may complete the command line, and its description. */
 export type Candidate = readonly [value: string, description: string];
 
-/** Finds the candidates for the last word, and whether file names are candidates too. */
+/** Finds the candidates for the last word of a command line, and says whether file names are candidates too. */
 export async function candidatesFor(
   words: readonly string[],
   commands: readonly Candidate[],
@@ -113,7 +113,7 @@ export async function candidatesFor(
   return { found: names.filter(begins), files: false };
 }
 
-/** Operands that name a resource, and the kind that each of them stands for. */
+/** The kind that each operand which names a resource refers to. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
 /** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */
@@ -143,7 +143,7 @@ async function resourcesFor(
       '',
     ]);
   } catch {
-    // Complete nothing if the line is wrong so far or the cluster does not answer.
+    // Offer no candidates if the command line is wrong so far or the cluster does not answer.
     return [];
   }
 }

@@ -37,7 +37,7 @@ interface Thing {
   readonly id: string;
   readonly name: string;
   readonly in: string | undefined;
-  /** The resource that manages this object, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
+  /** The resource that manages this object of the service, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
   readonly managedBy: string | undefined;
 }
 
@@ -75,7 +75,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
 });
 
-/** Maps ids of the service to the resources in the cluster that manage them. */
+/** Maps the ids of objects in the service to the resources in the cluster that manage them. */
 async function managersIn({
   api,
 }: OpenCluster): Promise<{ readonly byId: ReadonlyMap<unknown, string>; readonly problems: readonly string[] }> {

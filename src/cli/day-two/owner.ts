@@ -1,7 +1,7 @@
-/** Finds the GitOps tool that manages an object and would undo an edit. */
+/** Finds the GitOps tool that manages an object and would undo a manual edit of it. */
 import type { KubeObject } from '../../engine/ports.ts';
 
-/** Finds the GitOps tool that owns an object, and its Application or release; undefined if no label or annotation names one. */
+/** Finds the GitOps tool that owns an object, with its Application or release; returns undefined if no label or annotation names one. */
 export function gitOwnerOf({ metadata }: KubeObject) {
   const { labels = {}, annotations = {} } = metadata;
   const tracked = annotations['argocd.argoproj.io/tracking-id'];

@@ -17,16 +17,16 @@ export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback
 
 interface Way {
   readonly summary: string;
-  /** The only kind that the action applies to; absent if it applies to all. */
+  /** The only kind that this action applies to; absent if the action applies to all kinds. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** What to write into the manifest in Git instead; only for actions that change the spec. */
+  /** What to write into the manifest in Git instead; set only for actions that change the spec. */
   readonly inGit?: string;
-  /** True once the operator has handled the request. */
+  /** True once the operator has handled the request of a person, such as a requested reconcile. */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }
 
-/** The actions by name. */
+/** The actions on a resource, by name. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Makes the operator reconcile a resource now, with fresh reads of the service.',
@@ -54,7 +54,7 @@ export const ways: Readonly<Record<Steering, Way>> = {
   start: powering('Starts', 'Running'),
 };
 
-/** Defines an action that sets an annotation; the operator copies its value to `status[handled]` when it has acted. */
+/** Defines an action that sets an annotation. The operator copies the value to `status[handled]` when it has acted on the annotation. */
 function asking(annotation: string, handled: string, more: Annotations = {}): Pick<Way, 'operations' | 'isTakenUp'> {
   return {
     operations: (object, at) => annotate(object, { ...more, [annotation]: at }),
@@ -72,7 +72,7 @@ function powering(verb: string, value: 'Stopped' | 'Running'): Way {
   };
 }
 
-/** Annotations to set; a value of undefined removes the annotation. */
+/** Annotations to set on a resource; a value of undefined removes the annotation. */
 type Annotations = Readonly<Record<string, string | undefined>>;
 
 function annotate({ metadata }: KubeObject, wanted: Annotations): readonly PatchOperation[] {
@@ -158,7 +158,7 @@ interface Waited {
   readonly title: string;
   readonly isPause: boolean;
   readonly isTakenUp: (object: KubeObject) => boolean;
-  /** The message of the Stalled condition before the request; undefined if the resource was not stalled. */
+  /** The message of the Stalled condition before the request; undefined if the resource was not Stalled. */
   readonly before: string | undefined;
 }
 
@@ -167,7 +167,7 @@ function messageOf(object: KubeObject): string | undefined {
   return stalled?.status === 'True' ? stalled.message : undefined;
 }
 
-/** Waits until the resource is Ready, or paused for `pause`; ends early if the resource is stalled. */
+/** Waits until a resource is Ready, or is paused if the command is `pause`; returns early if the resource is Stalled. */
 async function waited(
   { find, title, isTakenUp, isPause, before }: Waited,
   timeoutSeconds: number,
@@ -181,10 +181,10 @@ async function waited(
     const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
     if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
     const isDone = isTakenUp(object);
-    // Do not look at the conditions of a paused object: they stay as they were.
+    // Do not look at the conditions of a paused object: the operator no longer updates them.
     if (isDone && isPause) return { text: `${title}: paused\n` };
     if (isDone && isCurrent(object) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-    // If the service refuses the call, the operator does not acknowledge the request: the Stalled message changes instead.
+    // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
     if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
       return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
     if (nowMs() >= until)

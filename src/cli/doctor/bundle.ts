@@ -1,9 +1,9 @@
-/** Builds a file for a bug report. It copies only the fields that are listed here. */
+/** Builds a file for a bug report. Only the fields that are listed here are copied into it. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
 import type { CheckFinding } from './checks.ts';
 
-/** The bundle as JSON text: the findings, and for each resource its kind, name, conditions, drift and open call. */
+/** Writes the bundle as JSON text: the findings, and for each resource its kind, name, conditions, drift and open call. */
 export function bundleOf(
   findings: readonly CheckFinding[],
   objects: readonly ParsedObject[],
@@ -21,7 +21,7 @@ export function bundleOf(
       deleted: metadata.deletionTimestamp,
       finalizers: metadata.finalizers,
       observedGeneration: shown['observedGeneration'],
-      // Leave the messages out: they may quote the service. Types, reasons and times cannot.
+      // Leave out the messages of conditions, because they may quote the service. Types, reasons and times cannot.
       conditions: conditions.map(({ type, status: state, reason, lastTransitionTime: since }) => {
         return { type, status: state, reason, since };
       }),

@@ -1,4 +1,4 @@
-/** Checks of an installation. Each is independent: a read that is denied fails only its own check. */
+/** Checks an installation of the operator. Each check is independent: a read that is denied fails only its own check. */
 import { isRecord, recordsIn, sameJson } from '../../base/json.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
@@ -16,24 +16,24 @@ import type { Waiting } from '../machine.ts';
 import { operatorName } from '../operator/operator.ts';
 import { ageInWords } from '../output.ts';
 
-/** How a check ended. */
+/** The result of a check: ok, warning, error or unknown. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
-/** What a check found. */
+/** A finding of a check. */
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
-  /** What the finding is about, such as a CRD or a resource. */
+  /** The object that the finding is about, such as a CRD or a resource. */
   readonly object: string;
   readonly message: string;
   readonly remedy?: string;
 }
 
-/** The installation to check, and how to reach it. */
+/** The installation to check, and the means to reach it. */
 export interface Patient {
   readonly api: Pick<CommandApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
   readonly operatorNamespace: string;
-  /** The only namespace to check; undefined for all. */
+  /** The only namespace whose resources are checked; undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly time: Waiting;
   /** True to run only the checks that make sense before the operator is installed. */
@@ -52,19 +52,19 @@ export const definitions: Resource = {
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const clockSlackMs = 5_000;
-/** A running operator handles a reconcile request within seconds. After this time its watch counts as silent. */
+/** How long a watch may be silent: a running operator handles a reconcile request within seconds. */
 const silenceMs = 60_000;
-/** The share of an account's request budget that reads may take before changes have to wait. */
+/** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
 const mostOfBudget = 0.8;
 
 interface Check {
   readonly code: string;
-  /** What the check is about, such as `apphosting-system/apphosting-operator`. */
+  /** The object that the check is about, such as `apphosting-system/apphosting-operator`. */
   readonly object: string;
   readonly look: (patient: Patient, say: Say) => Findings | Promise<Findings>;
 }
 
-/** Runs the checks one after the other; a failed check does not stop the others. */
+/** Runs all checks of an installation, one after the other; a failed check does not stop the others. */
 export async function examine(patient: Patient): Promise<Findings> {
   const operator = `${patient.operatorNamespace}/${operatorName}`;
   const early: readonly Check[] = [
@@ -95,7 +95,7 @@ async function tried(say: Say, look: () => Findings | Promise<Findings>): Promis
   }
 }
 
-/** Runs a Kubernetes request; a failure names the verb, and so the missing permission. */
+/** Runs a Kubernetes request; if it fails, throws a message that names the verb, and so the missing permission. */
 async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -105,13 +105,13 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gets an object; a failure names the request, and so the missing permission. */
+/** Gets an object; if that fails, throws a message that names the request, and so the missing permission. */
 function getting(api: Patient['api'], resource: Resource, namespace: string | undefined, name: string) {
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));
 }
 
-/** Makes the function with which a check reports findings about one object. */
+/** Makes the function with which a check reports its findings about one object. */
 function about(code: string, object: string): Say {
   return (verdict, message, remedy) => [{ code, verdict, object, message, ...(remedy !== undefined && { remedy }) }];
 }
@@ -146,14 +146,14 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
   return apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, setClocks);
 }
 
-/** Checks the lease, and with it the clock of the operator, which writes its time there every two seconds. */
+/** Checks the lease, and by it the clock of the operator, which writes its own time into the lease every two seconds. */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'no operator has ever held the lease here', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
-    // Look again: an operator whose clock is slow may still renew this lease.
+    // Read the lease again: an operator whose clock is slow may still renew it.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
@@ -265,7 +265,7 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   return found;
 }
 
-/** Checks an account: the host that it is pinned to, the limits of its token, and how much of its budget reads will take. */
+/** Checks an account: the host that it is pinned to, the limits of its token, and how much of its request budget the reads will take. */
 async function findingsOfAccount(
   api: Patient['api'],
   { key, object: { spec, status, metadata } }: ParsedObject,

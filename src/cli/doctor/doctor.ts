@@ -1,4 +1,4 @@
-/** `apphosting doctor`: checks whether an installation is in order. */
+/** `apphosting doctor`: checks whether an installation of the operator is in order. */
 import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };

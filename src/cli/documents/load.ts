@@ -11,13 +11,13 @@ import { promisify } from 'node:util';
 import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseAllDocuments, type Document } from 'yaml';
 import { isRecord } from '../../base/json.ts';
 
-/** A file and a line in it. */
+/** A place in a manifest: a file and a line. */
 interface Place {
   readonly file: string;
   readonly line: number;
 }
 
-/** An object that was loaded from a file. */
+/** An object that was loaded from a manifest file. */
 export interface Loaded {
   readonly apiVersion: string;
   readonly kind: string;
@@ -25,7 +25,7 @@ export interface Loaded {
   readonly namespace: string | undefined;
   readonly object: Readonly<Record<string, unknown>>;
   readonly place: Place;
-  /** Finds the line of a field, or of the nearest field around it. */
+  /** Finds the line of a field in the file; if the field is absent, the line of the nearest field around it. */
   lineOf(path: readonly (string | number)[]): number;
 }
 
@@ -33,7 +33,7 @@ export interface Loaded {
 export interface Unreadable {
   readonly place: Place;
   readonly message: string;
-  /** True if the document is valid YAML, only no Kubernetes object. */
+  /** True if the document is valid YAML, but no Kubernetes object. */
   readonly isYaml: boolean;
 }
 
@@ -41,11 +41,11 @@ export interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Remarks to print. */
+  /** Remarks about the documents, which the command prints. */
   readonly notes: readonly string[];
 }
 
-/** Loads a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
+/** Loads documents from a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
 export async function loadDocuments(path: string): Promise<Documents> {
   if (path === '-') return documentsIn(new Map([['(standard input)', await textOf(process.stdin)]]));
   const { texts, unreadable } = await readTexts(path);
@@ -54,7 +54,7 @@ export async function loadDocuments(path: string): Promise<Documents> {
   return [...texts.keys()].some((file) => isKustomization(file) && !file.includes('/')) ? kustomized(path, all) : all;
 }
 
-/** Reads the manifest files of a folder, by relative path, or one file; also lists what cannot be read. */
+/** Reads one manifest file, or those of a folder, by relative path; also lists the files that cannot be read. */
 export async function readTexts(
   path: string,
 ): Promise<{ readonly texts: ReadonlyMap<string, string>; readonly unreadable: readonly Unreadable[] }> {
@@ -70,7 +70,7 @@ export async function readTexts(
 
 type Found = { readonly file: string } & ({ readonly text: string } | { readonly problem: string });
 
-/** Reads the manifest files at a path; follows links and skips hidden names. `around` are the folders that enclose the path. */
+/** Finds the manifest files at a path; follows symbolic links and skips hidden names. `around` lists the folders that enclose the path. */
 async function* filesIn(file: string, around: readonly string[]): AsyncGenerator<Found> {
   try {
     if (!(await stat(file)).isDirectory()) {
@@ -85,7 +85,7 @@ async function* filesIn(file: string, around: readonly string[]): AsyncGenerator
   }
 }
 
-/** The names in a folder that are manifest files or folders. */
+/** Lists the names in a folder that are manifest files or folders. */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
@@ -93,7 +93,7 @@ async function wantedIn(folder: string): Promise<readonly string[]> {
   return names.filter((_name, at) => wanted[at]);
 }
 
-/** The objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
+/** Lists the objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
   if (rendered === undefined) {
@@ -122,7 +122,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   };
 }
 
-/** Runs `kustomize` on a folder; says why if it fails. Undefined if neither kustomize nor kubectl is installed. */
+/** Runs `kustomize` on a folder; if it fails, says why. Returns undefined if neither kustomize nor kubectl is installed. */
 async function render(path: string): Promise<{ readonly text: string } | { readonly problem: string } | undefined> {
   const ways = [
     ['kustomize', 'build'],
@@ -157,7 +157,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code === 'EACCES' ? 'it may not be read' : message;
 }
 
-/** Parses the objects in these files, given as texts by path; skips kustomizations. */
+/** Parses the objects in manifest files, given as texts by path; skips kustomizations. */
 export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
   const files = [...texts].filter(([file]) => !isKustomization(file));
   const parts = files.flatMap(([file, text]) => {
@@ -185,7 +185,7 @@ interface Source {
 
 type Path = readonly (string | number)[];
 
-/** The objects of a document, or of the List in it; reports what is no Kubernetes object. */
+/** Lists the objects of a YAML document, or of the List in it; reports what is no Kubernetes object. */
 function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   const { file, lines, document } = source;
   const unreadable = (message: string, offset: number, isYaml: boolean) => {
@@ -197,7 +197,7 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   try {
     value = document.toJS();
   } catch (error) {
-    // The parser throws if an alias has no anchor, or if aliases expand to too many nodes.
+    // Report what the YAML parser throws: an alias may have no anchor, or aliases may expand to too many nodes.
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];
@@ -226,7 +226,7 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   };
 }
 
-/** Finds the file and line of a field, or of the nearest field around it. */
+/** Finds the file and line of a field; if the field is absent, those of the nearest field around it. */
 function placeOf({ file, lines, document }: Source, path: Path): Place {
   let node: unknown = document.contents;
   let offset = startOf(document);

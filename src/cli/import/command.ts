@@ -1,4 +1,4 @@
-/** `apphosting import`: writes an account of the service as a folder of manifests. Applying them changes nothing. */
+/** `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the service. */
 import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
@@ -130,7 +130,7 @@ async function imported(
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
-  // A new folder holds only what was just proved. An existing folder may hold edits that send something.
+  // A new folder holds only manifests that were just proved to send nothing. An existing folder may hold edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
   if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
@@ -156,11 +156,11 @@ function asked(draft: Draft): Draft {
   return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
 }
 
-/** What an import has done, as `-o json` prints it. */
+/** The report of an import, as `-o json` prints it. */
 interface Report {
   readonly resources: readonly Pick<Draft, 'kind' | 'name' | 'observed'>[];
   readonly skipped: readonly Gap[];
-  /** Files with placeholders for values that the service does not show. */
+  /** The files with placeholders for values that the service does not show. */
   readonly toFillIn: readonly string[];
   readonly proof: Pick<Proof, 'calls' | 'problems'>;
   readonly files: readonly Pick<FileChange, 'path'>[];
@@ -169,7 +169,7 @@ interface Report {
 
 const unseen = 'environment variables; members and installations that --member and --installation do not name';
 
-/** The report for people; `edits` are the calls that manual edits in the folder would send. */
+/** Formats the report of an import as text; `edits` are the calls that manual edits in the folder would send. */
 function textOf(report: Report, edits: readonly string[], isCheck: boolean): string {
   const { resources, skipped, toFillIn, proof, files, written } = report;
   const counts = Object.entries(folders).flatMap(([kind, folder]) => {

@@ -1,8 +1,6 @@
 /**
- * Reads the folder of an import, and computes and writes the files that change.
- *
- * Guarantees: a file is written whole or not at all; in an existing file only fields that come from the service change, so
- * comments, order and manual edits stay; no file is ever removed.
+ * Reads the folder of an import, then computes and writes the files that change. Guarantees: a file is written whole or not at all; in an
+ * existing file only fields that come from the service change, so comments, order and manual edits stay; no file is ever removed.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -16,24 +14,24 @@ import { fieldsAt, valueAt } from '../definitions.ts';
 import { documentsIn, readTexts } from '../documents/load.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
-/** A file to write, with its text before and after; `before` is undefined for a new file. */
+/** A file to write, with its old and its new text; `before` is undefined for a new file. */
 export interface FileChange {
   readonly path: string;
   readonly before: string | undefined;
   readonly after: string;
 }
 
-/** The content of an import folder. */
+/** What an import folder contains. */
 export interface FolderContent {
-  /** The text of each file, by path. */
+  /** The text of each file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
-  /** The file of each resource, by `Kind/id`. */
+  /** The path of the file of each resource, by `Kind/id`. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
-/** Reads a folder; a missing folder counts as empty. */
+/** Reads an import folder; a missing folder counts as empty. */
 export async function readFolder(folder: string): Promise<FolderContent | { readonly problem: string }> {
   const { texts, unreadable } = existsSync(folder) ? await readTexts(folder) : { texts: new Map(), unreadable: [] };
   const [flaw] = unreadable;
@@ -59,26 +57,26 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
   return { files, names, paths };
 }
 
-/** The account whose resources a folder holds, and the namespace of its manifests. */
+/** The account whose resources an import folder holds, and the namespace of its manifests. */
 export interface FolderAccount {
   readonly accountId: string;
   readonly namespace: string | undefined;
-  /** The account resource that the cluster already has; if undefined, import writes one. */
+  /** The account resource that the cluster already has; if undefined, import writes an account resource. */
   readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 
-/** Computes the files of the folder that change. */
+/** Computes which files of the import folder change. */
 export function changesOf(
   found: FolderContent,
   drafts: readonly Draft[],
   account: FolderAccount,
 ): readonly FileChange[] {
-  // One file may hold several resources: merge each into the text that the earlier ones have changed.
+  // One file may hold several resources: merge each resource into the text that the earlier ones have changed.
   const texts = new Map<string, string>();
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // Keep Observe while the Secret still holds placeholders: without Observe the operator would send them.
+    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send them.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -89,7 +87,8 @@ export function changesOf(
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Write it first, so that a stopped import leaves no file unlisted.
+  // Add only new files to an existing kustomization. Write the kustomization first, so that an import which is stopped leaves no file
+  // unlisted.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -100,7 +99,7 @@ export function changesOf(
   return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
-/** Writes each file whole; stops between two files if the signal is aborted. Returns how many were written. */
+/** Writes each file whole; stops between two files if the signal is aborted. Returns the number of files written. */
 export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
   let written = 0;
   for (const { path, after } of changes) {
@@ -139,7 +138,7 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
   return textOf(object, observed && `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
-/** Updates one resource in the text of a file; changes only the fields that come from the service. */
+/** Merges one resource into the text of a file; changes only the fields that come from the service. */
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {
@@ -155,13 +154,13 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     if (wanted === undefined) mine.deleteIn(path);
-    // A scalar takes the place of the one before it and keeps its comments.
+    // Let the new scalar take the place of the old one, so that the comments of the old one stay.
     else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Removes the policy Observe if import wrote it, as its comment shows. Keeps one that a person set or asked for. */
+/** Removes the policy Observe if its comment shows that import wrote it. Keeps an Observe that a person set or asked for. */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));

@@ -1,4 +1,4 @@
-/** Turns the objects of an account into resources: references instead of ids, no defaults, no secrets. */
+/** Turns the objects of an account into resources. References take the place of ids; defaults and secrets are left out. */
 import { definedIn, Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
@@ -12,29 +12,29 @@ import { markForm } from '../plan/rows.ts';
 import { namesOf } from './names.ts';
 import type { AccountContent, Gap } from './read-account.ts';
 
-/** A resource that import writes. */
+/** A resource that import writes as a manifest. */
 export interface Draft {
   readonly kind: keyof typeof folders;
   readonly name: string;
-  /** The id of the object in the service. */
+  /** The id of the object in the service that the resource manages. */
   readonly id: string;
   readonly spec: Readonly<Record<string, unknown>>;
-  /** Paths in the spec that every import updates; other fields of an existing manifest stay as they are. */
+  /** Paths in the spec that every import updates; all other fields of an existing manifest stay unchanged. */
   readonly own: readonly string[];
-  /** Paths in the spec that import writes only if they are absent: references to Secrets, which people may change. */
+  /** Paths in the spec that import writes only if they are absent. They are references to Secrets, which people may change. */
   readonly ifAbsent?: readonly string[];
-  /** Secrets that a person has to fill in, with a description of each key. */
+  /** Secrets that a person has to fill in, with a description of each of their keys. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
-  /** Why the resource is imported with Observe, if it is. */
+  /** The reason why the resource is imported with the policy Observe; undefined if it is imported without. */
   readonly observed?: { readonly code: string; readonly reason: string };
 }
 
-/** The spec of a resource as it is written. */
+/** Returns the spec of a resource as import writes it. */
 export function writtenSpec({ spec, observed }: Draft): Draft['spec'] {
   return observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
 }
 
-/** The folder for the resources of each kind; the report uses the same names. */
+/** The folder for the resources of each kind; the import report uses the same names. */
 export const folders = {
   HostedApp: 'apps',
   AppEnvironment: 'environments',
@@ -45,7 +45,7 @@ export const folders = {
   SolutionInstallation: 'installations',
 } as const;
 
-/** An installation of a solution that a person names by flag, because the service does not list any. */
+/** An installation of a solution. A person names it by a flag, because the service does not list installations. */
 export interface NamedInstallation {
   readonly id: string;
   readonly solution: string;
@@ -53,7 +53,7 @@ export interface NamedInstallation {
   readonly appName: string;
 }
 
-/** Turns the content of an account into resources; `taken` are the names that an existing folder uses, by id. */
+/** Turns the content of an account into resources; `taken` has the names that an existing folder uses, by id. */
 export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -120,7 +120,7 @@ export function draftsOf(
   return { drafts, skipped };
 }
 
-/** Chooses the name of each resource, by the id of its object in the service. */
+/** Chooses the name of each resource; the result maps ids of the service to names. */
 function namesIn(
   { apps, environments, contactPoints, alerts, protections, members }: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -159,7 +159,7 @@ const sentAnew = {
 
 type AlertContent = AccountContent['alerts'][number];
 
-/** The fields of an alert that the service shows; a field with its default value is undefined. */
+/** Returns the fields of an alert that the service shows; a field with its default value is undefined. */
 function alertFields(alert: AlertContent, name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
@@ -175,7 +175,7 @@ function alertFields(alert: AlertContent, name: string) {
   } satisfies Loose<Partial<MetricAlertSpec>>;
 }
 
-/** A spec whose enum fields may be any text; the schema checks them later. */
+/** A spec whose enum fields may have any text, because the schema checks them later. */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: (Spec[Field] extends string | undefined ? string : Spec[Field]) | undefined;
 };
@@ -217,18 +217,18 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   };
 }
 
-/** Returns undefined for the default value, and any other value as it is. */
+/** Returns undefined if a value is the default, else the value as it is. */
 function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
 
 type PointContent = AccountContent['contactPoints'][number];
 
-/** How the settings of one type of contact point are written in the spec. */
+/** Describes how the spec writes the settings of one type of contact point. */
 interface PointSettings {
   /** The field of the spec that holds the settings, such as `webhook`. */
   readonly way: (typeof ways)[number];
-  /** Settings that are read from a Secret, with a description of each. */
+  /** The settings that are read from a Secret, with a description of each. */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
@@ -248,11 +248,11 @@ function contactPointDraft(
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
-  // A webhook has a password only if the service shows one, even if masked.
+  // Read a webhook password from a Secret only if the service shows that there is one, even if it is masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';
-    // A user name is no secret; it is wrapped as one because every unknown setting is.
+    // Unwrap a user name: it is no secret, but every setting of an unknown type is wrapped as one.
     const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
     return typeof text === 'string' ? [[field, text] as const] : [];
   });

@@ -1,4 +1,4 @@
-/** Turns names of the service into valid Kubernetes names; adds the id if several objects would get the same name. */
+/** Turns names of the service into valid Kubernetes names; adds the id where several objects would get the same name. */
 export function namesOf(
   items: readonly { readonly id: string; readonly name: string }[],
   taken: ReadonlyMap<string, string> = new Map(),

@@ -1,4 +1,4 @@
-/** Proves that applying the imported resources sends nothing, object by object. */
+/** Runs the operator in memory to prove that applying the imported resources sends nothing to the service. */
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
@@ -10,17 +10,17 @@ import { objectOf, sortDocuments } from '../plan/scenes.ts';
 import { writtenSpec, type Draft } from './manifests.ts';
 import type { Gap } from './read-account.ts';
 
-/** The result of the proof. */
+/** The result of proving that imported resources send nothing. */
 export interface Proof {
-  /** Resources that send nothing, including those that only observe. */
+  /** The resources that send nothing, including those with the policy Observe. */
   readonly drafts: readonly Draft[];
   readonly skipped: readonly Gap[];
-  /** How many calls the resources would still send; 0 unless something is wrong. */
+  /** How many calls the resources would still send; 0 unless the proof failed. */
   readonly calls: number;
   readonly problems: readonly string[];
 }
 
-/** Runs the operator on the resources in memory; a resource that would send something gets `Observe`. */
+/** Runs the operator on the resources in memory; gives the policy `Observe` to each resource that would send something. */
 export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Proof> {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
   const skipped = drafts.flatMap((draft): Gap[] => {
@@ -28,7 +28,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Repeat the run, since other resources refer to those that only observe now. Two repeats are enough for three levels.
+  // Repeat the run after some resources got Observe, because others refer to them. Two repeats are enough for three levels of references.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = Map.groupBy(played.calls, ({ object }) => object);
@@ -48,7 +48,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
   }
 }
 
-/** Lists the calls that applying a folder would send, including those that manual edits cause. */
+/** Lists the calls that applying a folder would send to the service, including those that manual edits cause. */
 export async function callsOf(
   texts: ReadonlyMap<string, string>,
   reader: AccountReader,

@@ -1,4 +1,4 @@
-/** Reads everything of an account that can become a manifest, and says what could not be read. */
+/** Reads everything of an account that can become a manifest, and reports what could not be read. */
 import type { Read } from '../../engine/ports.ts';
 import {
   alertsOf,
@@ -23,21 +23,21 @@ import {
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
 import { capitalised } from '../output.ts';
 
-/** Something that could not be read or cannot be imported. */
+/** A part of an account that could not be read or cannot be imported. */
 export interface Gap {
-  /** What it is, in words: `app app_9`. */
+  /** The part of the account in words, such as `app app_9`. */
   readonly what: string;
   readonly code: string;
   readonly reason: string;
 }
 
-/** Why a list could not be read: one word, and a sentence. */
+/** The reason why a list could not be read: one word, and a sentence. */
 interface Unread {
   readonly why: ReadFailure | 'malformed' | 'notFound';
   readonly message: string;
 }
 
-/** The content of an account. A list that could not be read completely is empty, and a gap. */
+/** The content of an account. A list that could not be read completely is empty here, and reported as a gap. */
 export interface AccountContent {
   readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[];
   readonly environments: readonly AppEnvItem[];
@@ -48,20 +48,20 @@ export interface AccountContent {
   readonly gaps: readonly Gap[];
 }
 
-/** What to read: these kinds, or all if none is named, and these memberships. */
+/** What to read of an account: the resources of some kinds, or of all kinds if none is named, and some memberships. */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
-  /** Also recovery points and sources, which no manifest holds but a plan needs. */
+  /** Whether to read recovery points and sources too: no manifest holds them, but a plan needs them. */
   readonly recovery?: boolean;
-  /** Called when the lists are read, with their number and that of the reads that follow. */
+  /** Called after the lists are read, with the number of lists and the number of reads that follow. */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 
-/** How many catalogs the proof reads: app presets, database presets and solutions. */
+/** How many catalogs the proof of an import reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
-/** Collects lists of an account. A list that cannot be read completely is empty, and a gap. */
+/** Makes a function that collects lists of an account. If a list cannot be read completely, the result is empty and a gap is reported. */
 export function collecting(reader: Pick<AccountReader, 'read'>) {
   const gaps: Gap[] = [];
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
@@ -73,7 +73,7 @@ export function collecting(reader: Pick<AccountReader, 'read'>) {
   return { list, gaps };
 }
 
-/** Reads an account. */
+/** Reads the content of an account. */
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { kinds, members: memberIds, recovery = false, onListed }: Wanted,
@@ -118,7 +118,7 @@ export async function readAccount(
   };
 }
 
-/** Reads the settings of contact points until the service refuses one. Secrets stay wrapped. */
+/** Reads the settings of contact points, and stops when the service refuses one read. Secrets stay wrapped. */
 async function settingsOf(
   reader: Pick<AccountReader, 'read'>,
   points: readonly ContactPointItem[],
@@ -132,7 +132,7 @@ async function settingsOf(
   return settings;
 }
 
-/** Reads all pages of a list; returns its items, or why they could not be read. */
+/** Reads all pages of a list; returns its items, or the reason why they could not be read. */
 export async function readWhole<Item>(
   reader: Pick<AccountReader, 'read'>,
   read: Read<Item>,

@@ -1,7 +1,6 @@
 /**
- * Objects of our kinds without a cluster: somebody applies and deletes them, and an engine writes their status and finalizer.
- *
- * The rules of the API server that an engine depends on hold here too: versions, generations, conflicts, and a deletion that
+ * Keeps objects of the operator's kinds without a cluster. A caller applies and deletes them, and an engine writes their status and
+ * finalizer. The store follows the rules of the API server that an engine depends on: versions, generations, conflicts, and a deletion that
  * waits for finalizers.
  */
 import { sameJson } from '../../base/json.ts';
@@ -9,7 +8,10 @@ import { type Clock, isoSeconds } from '../../base/time.ts';
 import { keyOfObject } from '../../engine/objects/stored.ts';
 import { type CacheEvent, finalizer, type KubeObject, type ObjectWriter, type Written } from '../../engine/ports.ts';
 
-/** The objects, by key. `onEvent` gets every change but those of status and the added finalizer, which the engine knows. */
+/**
+ * Holds objects in memory, by key. `onEvent` gets every change except a write of status or an added finalizer, which the engine makes
+ * itself.
+ */
 export class ObjectsInMemory implements ObjectWriter {
   readonly #clock: Clock;
   readonly #onEvent: (event: CacheEvent) => void;
@@ -30,8 +32,8 @@ export class ObjectsInMemory implements ObjectWriter {
   }
 
   /**
-   * Creates an object, by default with generation 1, or changes it; a new spec is a new generation. A status that is not given
-   * stays as it is.
+   * Creates an object, by default with generation 1, or changes it. A new spec raises the generation. If no status is given, the old status
+   * stays.
    */
   apply(given: KubeObject): void {
     const key = keyOfObject(given);
@@ -51,7 +53,7 @@ export class ObjectsInMemory implements ObjectWriter {
     if (!sameJson(next, known)) this.#tell(this.#put(next));
   }
 
-  /** Deletes an object; one with finalizers stays until the last of them is removed. */
+  /** Deletes an object; an object with finalizers stays until the last finalizer is removed. */
   delete(key: string): void {
     const known = this.#objects.get(key);
     if (known === undefined || known.metadata.deletionTimestamp !== undefined) return;
@@ -87,7 +89,7 @@ export class ObjectsInMemory implements ObjectWriter {
     return released;
   }
 
-  /** Stores the next form of an object, unless somebody has changed the object since the engine saw it. */
+  /** Stores the next version of an object, unless somebody has changed the object since the engine saw it. */
   #write(seen: KubeObject, next: KubeObject): Written {
     const newest = this.#objects.get(keyOfObject(seen));
     if (newest === undefined) return { is: 'gone' };
@@ -103,7 +105,7 @@ export class ObjectsInMemory implements ObjectWriter {
     return stored;
   }
 
-  /** Tells of a change a moment later, as a watch does. */
+  /** Reports a change a moment later, as a watch does. */
   #tell(object: KubeObject): void {
     setImmediate(() =>
       this.#onEvent(isGone(object) ? { is: 'gone', object } : { is: 'applied', object, initial: false }),

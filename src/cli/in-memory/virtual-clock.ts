@@ -6,14 +6,14 @@ interface Timer {
   readonly wake: () => void;
 }
 
-/** A clock that moves only when `advance`, `suspend` or `stall` is called. */
+/** A clock for tests and plans, which moves only when `advance`, `suspend` or `stall` is called. */
 export class VirtualClock implements Clock {
   #now = 0;
   #wallAhead: number;
   #order = 0;
   readonly #timers: Timer[] = [];
 
-  /** Starts at a fixed date by default, so that printed times are the same in every run. */
+  /** Starts the clock at a fixed date by default, so that printed times are the same in every run. */
   constructor(wallStart = Date.UTC(2026, 0, 1)) {
     this.#wallAhead = wallStart;
   }
@@ -35,7 +35,7 @@ export class VirtualClock implements Clock {
     };
   }
 
-  /** The index of a timer in the list, which is sorted by the time at which timers fire. */
+  /** Finds the index at which a timer belongs in the list, which is sorted by firing time. */
   #placeOf({ at, order }: Timer): number {
     let [low, high] = [0, this.#timers.length];
     while (low < high) {
@@ -47,17 +47,17 @@ export class VirtualClock implements Clock {
     return low;
   }
 
-  /** The number of waiting timers; tests use it to prove that none is left behind. */
+  /** The number of timers that have not fired; tests use it to prove that no timer is left. */
   get pending(): number {
     return this.#timers.length;
   }
 
-  /** When the next timer fires, in monotonic milliseconds. */
+  /** The time at which the next timer fires, in monotonic milliseconds. */
   get nextAt(): number | undefined {
     return this.#timers[0]?.at;
   }
 
-  /** Lets time pass: timers fire in order, each after all callbacks of the one before have run. */
+  /** Advances the clock. Timers fire in order, and each waits for all callbacks of the timer before it. */
   async advance(ms: number): Promise<void> {
     const until = this.#now + ms;
     await settle();
@@ -70,12 +70,12 @@ export class VirtualClock implements Clock {
     this.#now = until;
   }
 
-  /** Simulates a sleeping machine: the wall clock goes on, the monotonic clock stands still. */
+  /** Simulates a sleeping machine: the wall clock goes on, the monotonic clock stops. */
   suspend(ms: number): void {
     this.#wallAhead += ms;
   }
 
-  /** Simulates a process that hangs: both clocks go on, but no timer fires and nothing runs. */
+  /** Simulates a process that hangs: both clocks go on, but no timer fires and no code runs. */
   stall(ms: number): void {
     this.#now += ms;
   }
@@ -86,7 +86,7 @@ export async function settle(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }
 
-/** Random numbers that are the same in every run with the same seed. */
+/** Makes random numbers that are the same in every run with the same seed. */
 export class SeededEntropy implements Entropy {
   #state: number;
 
@@ -94,7 +94,7 @@ export class SeededEntropy implements Entropy {
     this.#state = seed >>> 0;
   }
 
-  /** The next number of the generator mulberry32, at least 0 and below 1. */
+  /** Returns the next number of the generator mulberry32, at least 0 and below 1. */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;

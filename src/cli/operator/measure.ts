@@ -1,7 +1,7 @@
 import type { MetricRegistry } from '../../telemetry/metrics.ts';
 import type { Operator } from './operator.ts';
 
-/** Updates the gauges; called at each scrape. */
+/** Updates the gauges of the operator; called at each scrape of the metrics. */
 export function measure(operator: Operator, metrics: MetricRegistry): void {
   metrics.resetGauges();
   for (const [resource, ageMs] of operator.ages()) {

@@ -1,7 +1,6 @@
 /**
- * Creates the operator from its parts: caches of our kinds, the engine, Secrets, events, one Kubernetes API, one hosting layer.
- *
- * Everything that touches the outside is passed in, so that a test runs the same operator in memory, on a virtual clock.
+ * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes API and one hosting layer.
+ * Everything that touches the outside is passed in, so that a test can run the same operator in memory on a virtual clock.
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
@@ -17,9 +16,9 @@ import { KubeObjectWriter } from '../../kube/object-writer.ts';
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
-  /** The name of this process, for events. */
+  /** The name of this operator process, which its events carry. */
   readonly instance: string;
-  /** The only namespace that is watched; undefined for all. */
+  /** The only namespace that the operator watches; undefined for all namespaces. */
   readonly namespace: string | undefined;
   readonly selector: string | undefined;
   readonly secretWatch: 'on' | 'off';
@@ -28,7 +27,7 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
 /** The parts of the engine that the operator makes itself. */
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
-/** An operator with all its parts. */
+/** An operator that was created, with all its parts. */
 export type Operator = ReturnType<typeof createOperator>;
 
 /** The name of the operator, of its lease and of its ServiceAccount. */
@@ -39,13 +38,13 @@ export const namespaceResource: Resource = { group: '', version: 'v1', plural: '
 
 const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
 
-/** Creates an operator from its parts; it does nothing until `watch` and `act` are called. */
+/** Creates an operator from its parts. The operator does nothing until `watch` and `act` are called. */
 export function createOperator(options: OperatorOptions) {
   const { api, clock, entropy, log, namespace } = options;
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tells the engine and all other watches that the cluster was restored: they may not notice it from their own lists. */
+  /** Tells the engine and all other watches that the cluster was restored, because their own lists may not show this. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -103,12 +102,12 @@ export function createOperator(options: OperatorOptions) {
   const caches = [...own, ...material.reflectors];
   return {
     engine,
-    /** Starts to watch; the operator changes nothing before `act` is called. */
+    /** Starts the watches; the operator changes nothing before `act` is called. */
     watch: () => {
       for (const reflector of own) reflector.start();
       material.start();
     },
-    /** Resolves when every cache has its first list. */
+    /** Resolves when every cache has received its first list. */
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
@@ -117,11 +116,11 @@ export function createOperator(options: OperatorOptions) {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
     },
-    /** Call this when Kubernetes was restored to an older state: everything is listed again. */
+    /** Lists everything again; call this when Kubernetes was restored to an older state. */
     rewound: () => rewound(),
-    /** The reasons why the operator is not ready, one sentence each. */
+    /** Lists the reasons why the operator is not ready, one sentence each. */
     complaints: () => complaintsOf(caches, clock),
-    /** How long each watch has been silent. */
+    /** Returns how long each watch has been silent. */
     ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();

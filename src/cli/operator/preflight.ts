@@ -7,11 +7,11 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 
 /** The options of an operator that the preflight checks against the cluster. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
-  /** The name of the kubeconfig or ServiceAccount in messages. */
+  /** The kubeconfig or ServiceAccount, as messages name it. */
   readonly title: string;
 }
 
-/** Checks whether the operator can work in this cluster; if not, returns the reason and what to do. */
+/** Checks whether the operator can work in a cluster; if not, returns the reason and the remedy. */
 export async function preflight(
   api: KubeApi & Pick<KubeClient, 'serverVersion'>,
   plans: Plans,
@@ -35,7 +35,7 @@ export async function preflight(
   return undefined;
 }
 
-/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read: the next requests show what is wrong. */
+/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the next requests show what is wrong. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();
@@ -47,7 +47,7 @@ async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<str
   }
 }
 
-/** The resources that the operator lists and watches. */
+/** Lists the resources that the operator lists and watches. */
 function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
   return [
     ...kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced').map((kind) => resourceOf(kind)),

@@ -1,4 +1,4 @@
-/** `apphosting plan`: shows what applying some documents would send to the service, without sending it. */
+/** `apphosting plan`: shows the calls that applying some documents would send to the service, without sending them. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -106,7 +106,7 @@ export const plan = command(planCommand, async ({ settings, operand, cluster: gi
   return { data, text: textOf(data, settings), code: exitCodeOf(data, settings) };
 });
 
-/** Reads the objects of our kinds in these namespaces from the cluster, and says what could not be read. */
+/** Reads the objects of the operator's kinds in some namespaces of the cluster, and reports what could not be read. */
 async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>): Promise<ObjectsRead> {
   const ofScope = (scope: string) => kinds.filter((kind) => kind.scope === scope);
   const reads = [await readObjects(api, undefined, ofScope('Cluster'))];
@@ -118,7 +118,7 @@ async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>
   };
 }
 
-/** Opens the accounts that the documents name: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
+/** Opens the accounts that the documents refer to: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
 async function* openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,
@@ -149,7 +149,7 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
-/** Chooses the exit code; an incomplete plan counts more than everything else. */
+/** Chooses the exit code of a plan; that of an incomplete plan wins over all others. */
 export function exitCodeOf(
   made: Plan,
   settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },
@@ -159,7 +159,7 @@ export function exitCodeOf(
   const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  // An unknown row is no change: a contact point usually has one, because the service hides some of its fields.
+  // A row of unknown fields is no change: most contact points have one, because the service hides some of their fields.
   const isChange = made.rows.some(({ action }) => action !== 'unknown');
   return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

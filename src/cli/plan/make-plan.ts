@@ -1,4 +1,4 @@
-/** Makes a plan from documents, the state of the cluster if given, and accounts of the service. */
+/** Makes a plan from the documents, the accounts of the service and, if given, the state of the cluster. */
 import { itemsRead, type AccountReader } from '../account/reader.ts';
 import type { Finding, Plan } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
@@ -13,24 +13,24 @@ import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
 import { isIdUnknown, permissive, presumed, specOf, standInAccounts, type Scene, type Sorted } from './scenes.ts';
 
-/** The input of a plan. */
+/** The input from which a plan is made. */
 export interface PlanInput {
   readonly name: string;
-  /** The name of the documents in messages. */
+  /** The name that messages use for the documents. */
   readonly from: string;
-  /** The documents to apply. */
+  /** The documents that would be applied. */
   readonly wanted: Sorted;
-  /** The documents before the change, if given. */
+  /** The documents before the change, if `--base` gives them. */
   readonly base?: Sorted | undefined;
-  /** The objects in the cluster, and what could not be read; undefined if no cluster is read. */
+  /** The objects in the cluster, and the reasons why others could not be read; undefined if no cluster is read. */
   readonly live?: ObjectsRead | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
-  /** The only resources to report, as `Kind/name`; all if empty. */
+  /** The only resources to report, as `Kind/name`; all resources if empty. */
   readonly only?: readonly string[];
 }
 
-/** Makes the plan. */
+/** Makes a plan. */
 export async function makePlan(input: PlanInput): Promise<Plan> {
   const { wanted, base, live, readers, from, only = [] } = input;
   const cast = castOf(input);
@@ -57,7 +57,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const known: Known = {
     objects,
     places: wanted.places,
-    // Fields that the service hides are known if the resource existed before: its earlier spec shows them.
+    // The earlier spec of a resource shows the fields that the service hides, so these fields count as known.
     hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
     whyDeleted: `in --base, not in ${from}`,
@@ -82,19 +82,19 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
 
 const notQuiet = 'the plan did not settle within six hours of its virtual clock';
 
-/** A finding that makes the plan incomplete. */
+/** Makes a finding that marks the plan as incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
   return { code, incomplete: true, message };
 }
 
-/** Reports resources that `--only` names and that do not exist. */
+/** Reports the resources that `--only` names but no document has. */
 function strangers(only: readonly string[], objects: readonly ParsedObject[]): readonly Finding[] {
   const known = new Set(objects.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));
   return unknown.map((one) => incomplete('NoResources', `--only ${one}: no document has it`));
 }
 
-/** Reports an account if the service answered no read of it. Public catalogs, which are read without a query, do not count. */
+/** Reports an account if the service answered no read of it. Public catalogs do not count; they are the reads without a query. */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
   const readings = ofAccount.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading);
@@ -104,7 +104,7 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-/** Collects the objects before and after the change. */
+/** Collects the objects of a plan before and after the change. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   type Objects = readonly ParsedObject[];
   const withAccounts = (objects: Objects, others: Objects = []) => {
@@ -123,7 +123,7 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const others = (live?.objects ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseObjects, ...others], wanted.scene.objects)));
   const beforeByKey = byKey(before);
-  // A resource that may bind by name before the change may also bind by name after it.
+  // If a resource may bind by name before the change, let it bind by name after the change too.
   const after = wanted.scene.objects.flatMap((one) => {
     const known = beforeByKey.get(one.key);
     return known !== undefined && isIdUnknown(known) ? presumed([one]) : [one];
@@ -154,7 +154,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   );
 }
 
-/** A note that counts the resources bound to objects of the service only by name. */
+/** Writes a note that counts the resources bound to objects of the service only by name. */
 function boundByName(played: Played, { objects }: Known): readonly string[] {
   const free = new Set(objects.filter(isIdUnknown).map(({ key }) => key));
   const count = played.objects.filter(({ kind, key, status: { memory } }) => {
@@ -168,7 +168,7 @@ function boundByName(played: Played, { objects }: Known): readonly string[] {
   ];
 }
 
-/** Kinds of objects that have no name of their own in the service. */
+/** The kinds whose objects have no name of their own in the service. */
 const nameless: ReadonlySet<AnyKind> = new Set([appEnvironment, memberAccess, disasterProtection]);
 
 /** Reports accounts for which there is neither a credential nor a snapshot. */

@@ -1,11 +1,11 @@
-/** The Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
+/** Collects the Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
 import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { specOf, type Materials, type Scene } from './scenes.ts';
 
-/** The beginning of each made-up token; the id of the account follows. */
+/** The beginning of each made-up token, which the id of the account follows. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
@@ -18,7 +18,10 @@ export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Ma
 
 type Material = readonly [key: string, values: Readonly<Record<string, string>>];
 
-/** Makes placeholder values for keys that a spec only refers to. They are URLs, because some fields accept nothing else. */
+/**
+ * Makes placeholder values for Secret and ConfigMap keys that a spec only refers to. They are URLs, because some fields accept nothing
+ * else.
+ */
 function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
   return objects.flatMap(({ needs, object: { metadata } }) => {
     const { secrets = [], configMaps = [] } = needs;
@@ -28,14 +31,14 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, metadata.namespace, name);
-      // A Secret that is empty in the documents is filled by somebody else; a Secret with other keys really lacks this key.
+      // Somebody else fills a Secret that is empty in the documents. A Secret with other keys really lacks this key.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }
 
-/** Makes up a credentials Secret for each account; its token leads to the data that was read of the account. */
+/** Makes up a credentials Secret for each account; its token leads to the data that was read of this account. */
 function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return objects.flatMap((one) => {
     const spec = specOf(one);

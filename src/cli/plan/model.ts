@@ -1,4 +1,4 @@
-/** The data of a plan, which every output format prints; it holds no secret. */
+/** Defines the data of a plan, which every output format prints; it holds no secret. */
 import { z } from 'zod';
 
 const Field = z
@@ -46,7 +46,7 @@ const Finding = z
   })
   .describe('Something that is wrong with the documents or with what was read.');
 
-/** The schema of the data that `apphosting plan -o json` prints. */
+/** The schema of a plan, which `apphosting plan -o json` prints. */
 export const Plan = z
   .strictObject({
     format: z.literal('apphosting-plan'),
@@ -82,7 +82,7 @@ export type PlanField = PlanRow['fields'][number];
 export type Finding = Plan['findings'][number];
 export type PlanAction = PlanRow['action'];
 
-/** The JSON schema of a plan, which the documentation publishes. */
+/** Returns the JSON schema of a plan, which the documentation publishes. */
 export function planSchema(): object {
   return { title: 'apphosting plan', ...z.toJSONSchema(Plan) };
 }

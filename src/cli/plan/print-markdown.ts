@@ -1,4 +1,4 @@
-/** Formats a plan as a pull request comment. A fixed marker in it helps to update the same comment each time. */
+/** Formats a plan as a pull request comment. A fixed marker in the text lets a tool find and update the same comment each time. */
 import { capitalised, counted } from '../output.ts';
 import type { PlanAction, Plan, PlanRow } from './model.ts';
 import {
@@ -11,7 +11,7 @@ import {
   type FieldStyle,
 } from './print-text.ts';
 
-/** Formats a plan as Markdown of at most `maxChars` characters; leaves out whole rows and counts them. */
+/** Formats a plan as Markdown of at most `maxChars` characters; if it is too long, leaves out whole rows and says how many. */
 export function planAsMarkdown(plan: Plan, maxChars: number): string {
   const titleOf = titlesIn(plan);
   const rows = plan.rows.map((row) => rowOf(row, titleOf(row)));
@@ -59,7 +59,7 @@ function headline(plan: Plan): string {
   return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
 }
 
-/** The warnings at the top of the comment. */
+/** Writes the warnings at the top of the pull request comment. */
 function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
@@ -78,12 +78,12 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** The first five names, and how many more there are. */
+/** Writes the first five names, and how many more there are. */
 function fewOf(names: readonly string[]): string {
   return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
-/** Lists the environments that are deployed, started or stopped: `**Deploys, restarts** web/production.` */
+/** Says which environments are deployed, started or stopped: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const notes = rows.map(({ note = '' }) => {
     const at = note.lastIndexOf(' ');
@@ -102,7 +102,7 @@ function rowOf({ action, call = '', fields, note }: PlanRow, title: string): str
 
 const style: FieldStyle = { name: escaped, value: code, arrow: '→' };
 
-/** Escapes a text for a table cell, so that it can neither break the table nor make a link nor mention somebody. */
+/** Escapes a text for a Markdown table cell, so that it cannot break the table, make a link or mention somebody. */
 function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -115,7 +115,7 @@ function escaped(text: string): string {
     .replaceAll(/[\r\n]+/g, ' ');
 }
 
-/** Formats a text as code in a table cell. */
+/** Formats a text as code in a Markdown table cell. */
 function code(text: string): string {
   const plain = text.replaceAll(/[\r\n]+/g, ' ').replaceAll('|', '\\|');
   const longest = Math.max(0, ...[...plain.matchAll(/`+/g)].map(([ticks]) => ticks.length));

@@ -1,7 +1,7 @@
 import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** The sign of each action, the colour of its rows, and the noun by which they are counted. */
+/** The sign of each action of a plan, the colour of its rows, and the noun for counting them. */
 export const marks = {
   create: { sign: '+', colour: 'green', noun: 'create' },
   change: { sign: '~', colour: 'yellow', noun: 'change' },
@@ -30,7 +30,7 @@ export function planAsText(plan: Plan, options: { readonly wide: boolean; readon
   return [...blocks.flatMap((block) => [...block]), summaryOf(plan), ''].join('\n');
 }
 
-/** Names the resource of a row: `ContactPoint/on-call`, with the namespace if the plan covers several. */
+/** Makes a function that names the resource of a row: `ContactPoint/on-call`, with the namespace if the plan covers several. */
 export function titlesIn({ rows, drift }: Plan): (row: PlanRow) => string {
   const namespaces = new Set([...rows, ...drift].map(({ namespace }) => namespace));
   return ({ kind, namespace, name }) =>
@@ -46,7 +46,7 @@ function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
   return [row.call ?? '', [...(row.note === undefined ? [] : [row.note]), ...words].join(', '), place];
 }
 
-/** How an output format writes a field. */
+/** The way an output format writes a changed field. */
 export interface FieldStyle {
   readonly name: (text: string) => string;
   readonly value: (text: string) => string;
@@ -55,27 +55,27 @@ export interface FieldStyle {
 
 const plain: FieldStyle = { name: (text) => text, value: (text) => text, arrow: '->' };
 
-/** Writes one field: `threshold 80 -> 85`. */
+/** Writes one changed field: `threshold 80 -> 85`. */
 export function fieldInWords({ name, secret, before, after }: PlanField, style = plain): string {
   if (secret === true) return `${style.name(name)} (secret changes)`;
   const values = (before === undefined ? [after] : [before, after]).map((value) => style.value(valueAsText(value)));
   return `${style.name(name)} ${values.join(` ${style.arrow} `)}`;
 }
 
-/** Writes a value on one line, and cuts it if it is long. */
+/** Writes a value on one line, and cuts the line if it is too long. */
 function valueAsText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
   return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
 }
 
-/** Writes a finding on one line, beginning with its file and line. */
+/** Writes a finding on one line, which begins with its file and line. */
 export function findingAsText({ code, message, kind, name, file, line }: Plan['findings'][number]): string {
   const place = file === undefined ? '' : `${file}:${line ?? 1}: `;
   const of = kind === undefined ? '' : `${kind}/${name ?? ''}: `;
   return `x ${place}${of}${message} [${code}]`;
 }
 
-/** Counts the rows of each action and the findings: `1 create, 2 changes`; leaves out zeros. */
+/** Counts the rows of each action, and the findings: `1 create, 2 changes`. Leaves out zeros. */
 export function countsInWords({ counts, findings }: Plan): string {
   const rows = Object.entries(marks).map(([action, { noun }]) => {
     const count = counts[action] ?? 0;
@@ -85,7 +85,7 @@ export function countsInWords({ counts, findings }: Plan): string {
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
 }
 
-/** The last line of a plan: what there is to do, what was read, when, and how long it takes. */
+/** Writes the last line of a plan: what there is to do, what was read and when, and how long sending it takes. */
 export function summaryOf(plan: Plan): string {
   const { asked, answered } = plan.reads;
   const at = plan.accounts

@@ -1,9 +1,7 @@
 /**
- * Runs the real engine on objects in memory, a service in memory and a virtual clock until nothing more is sent, and records
- * what it would have sent.
- *
- * The operator first runs with the objects before the change, then with those after it: only the calls of the second part
- * are caused by the change.
+ * Runs the real engine on objects in memory, a service in memory and a virtual clock until nothing more is sent, and records the calls that
+ * it would have sent. The engine first runs with the objects before the change, then with those after it, so only the calls of the second
+ * run are caused by the change.
  */
 import { Engine } from '../../engine/engine.ts';
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
@@ -30,39 +28,39 @@ import { materialsOf, tokenPrefix } from './materials.ts';
 import { isIdUnknown, specOf, type Materials, type Scene } from './scenes.ts';
 import { ServiceInMemory } from './service-in-memory.ts';
 
-/** A call that the operator would send. */
+/** A call that the operator would send to the service. */
 export interface PlannedCall {
   readonly caused: boolean;
-  /** The object that the call is for, as `Kind/namespace/name`. */
+  /** The key of the resource that the call is for: `Kind/namespace/name`. */
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** The object of the service as it was right before the call. */
+  /** The object of the service right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** The assumed answer of the service; new ids in it exist only in this run. */
+  /** The answer that the service is assumed to give; new ids in it exist only in this run. */
   readonly answer: unknown;
 }
 
-/** The result of a rehearsal. */
+/** The result of a rehearsal, which runs the engine in memory. */
 export interface Played {
   readonly calls: readonly PlannedCall[];
-  /** The objects of our kinds at the end of the rehearsal. */
+  /** The objects of the operator's kinds at the end of the rehearsal. */
   readonly objects: readonly ParsedObject[];
-  /** The messages of reads that failed, each once. */
+  /** The messages of the reads that failed, without repeats. */
   readonly failures: readonly string[];
-  /** False if the operator was still sending calls when the time was up. */
+  /** False if the operator was still sending calls when the time limit of the rehearsal was reached. */
   readonly isQuiet: boolean;
 }
 
 /**
- * The time without a call after which the engine counts as finished: longer than several polls, and longer than the pause
+ * How long no call may have been sent until the engine counts as finished. This is longer than several polls, and longer than the pause
  * between the two reads that prove that an object is absent.
  */
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
-/** Runs the engine with the objects `before` the change, if known, and then with those `after` it. */
+/** Runs the engine in memory with the objects `before` the change, if known, and then with those `after` it. */
 export async function rehearse(
   before: Scene | undefined,
   after: Scene,
@@ -156,7 +154,7 @@ class Stage {
     return [...new Set(services.flatMap(({ failures }) => [...failures]))].toSorted();
   }
 
-  /** The objects by kind, and by name within each. */
+  /** Lists the objects by kind, and by name within each kind. */
   objects(): readonly ParsedObject[] {
     const all = this.#objects.all().toSorted((a, b) => (keyOfObject(a) < keyOfObject(b) ? -1 : 1));
     return kinds.flatMap((kind) =>
@@ -164,7 +162,7 @@ class Stage {
     );
   }
 
-  /** Makes the objects equal to those of a scene: creates, changes and deletes some. */
+  /** Makes the objects in memory equal to those of a scene: creates, changes and deletes objects. */
   set(scene: Scene): void {
     this.#wanted = scene.objects;
     this.#beganAt = this.#clock.monotonic();
@@ -184,7 +182,7 @@ class Stage {
     }
   }
 
-  /** Treats objects that were bound by name as created by their resource, because they usually were. */
+  /** Treats objects that were bound by name as created by their resource, which they usually were. */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {
       const known = this.#objects.get(key);
@@ -195,7 +193,7 @@ class Stage {
     }
   }
 
-  /** Lets virtual time pass until no more calls are made; false when there are still some after `longestMs`. */
+  /** Advances the virtual clock until no more calls are made; returns false if there are still calls after `longestMs`. */
   async untilQuiet(): Promise<boolean> {
     for (;;) {
       await this.#rest();
@@ -207,7 +205,7 @@ class Stage {
     }
   }
 
-  /** Waits until all callbacks have run and every read has its answer. */
+  /** Waits until all callbacks have run and every read is answered. */
   async #rest(): Promise<void> {
     await settle();
     for (;;) {
@@ -260,7 +258,7 @@ class Stage {
   }
 }
 
-/** The environments that the documents expect for an app of this name; one with the name `?` if they expect none. */
+/** Lists the environments that the documents expect for an app of this name; if they expect none, lists one with the name `?`. */
 function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
   const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;
   const keys = new Set(objects.filter((one) => one.kind === hostedApp && isApp(one)).map(({ key }) => key));

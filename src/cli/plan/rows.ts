@@ -12,22 +12,22 @@ import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** Facts about the resources of a plan that the recorded calls do not show. */
 export interface Known {
-  /** The objects before and after the change. */
+  /** The objects before and after the change that is planned. */
   readonly objects: readonly ParsedObject[];
-  /** The file and line of each resource in the documents, by key. */
+  /** The file and line of each resource in the documents, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
-  /** Keys of resources whose fields are known even if the service hides them: the cluster or --base shows them. */
+  /** The keys of resources whose hidden fields are known: the service hides them, but the cluster or --base shows them. */
   readonly hiddenKnown: ReadonlySet<string>;
-  /** Keys of resources that were read from the cluster. */
+  /** The keys of the resources that were read from the cluster. */
   readonly liveKnown: ReadonlySet<string>;
-  /** The reason to print for resources that are deleted. */
+  /** The reason that the plan prints for resources that are deleted. */
   readonly whyDeleted: string;
   /** Finds the name of an app by its id. */
   readonly appName: (appId: unknown) => string | undefined;
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
-/** Matches the mark that the operator writes at the end of a description. */
+/** Matches the mark of the operator at the end of a description in the service. */
 export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
 
 /** Removes control characters and the operator's mark from a text of the service, so that it can be printed. */
@@ -35,7 +35,7 @@ function plainText(text: string): string {
   return printable(text.replace(markForm, ''));
 }
 
-/** The sorted rows of a plan: changes caused by the documents, and drift that exists anyway. */
+/** Returns the sorted rows of a plan: changes that the documents cause, and drift that exists anyway. */
 export function rowsOf(
   played: Played,
   known: Known,
@@ -58,7 +58,7 @@ export function rowsOf(
 
 const waitsForAccount = 'AccountNotReady: ';
 
-/** Replaces the rows of resources that only wait for their account by a count in the row of the account. */
+/** Hides the rows of resources that only wait for their account; the row of the account counts them instead. */
 export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): readonly PlanRow[] {
   const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
@@ -75,7 +75,7 @@ export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: K
   return [...accounts, ...others];
 }
 
-/** Reports objects that the operator would leave Stalled. */
+/** Reports the objects that the operator would leave Stalled. */
 export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap(({ key, status }) => {
     const stalled = conditionOf({ status }, 'Stalled');
@@ -95,7 +95,7 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const action = actionOf(request);
   const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
-  // Leave out a field that the service hides if its old value is unknown: it may be the same.
+  // Leave out a field that the service hides if its old value is unknown: the new value may be the same.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
@@ -141,7 +141,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   return undefined;
 }
 
-/** Says what a solution creates, as far as the catalog shows. */
+/** Says what installing a solution creates, as far as the catalog shows. */
 function solutionNote({ request, words, answer }: PlannedCall): string {
   const id = request.body?.['installationId'];
   if (id !== undefined)
@@ -150,7 +150,7 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
   return plainText(`makes ${names.length === 0 ? '?: the catalog shows no components' : names.join(', ')}`);
 }
 
-/** Says on which conditions the operator sends a recovery request. */
+/** Says under which conditions the operator sends a recovery request. */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'once, and only while no other operation is under way';
@@ -161,7 +161,7 @@ function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
 }
 
-/** The fields that only the answer of the service will show, such as new ids. */
+/** Lists the fields that only the answer of the service will show, such as new ids. */
 function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   const unknown = (names: readonly string[]) => names.map((name) => ({ name: plainText(name), after: '?' }));
   if (request.endpoint === 'POST /solutions') {
@@ -174,7 +174,7 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
-/** Fields of a request that identify an object or the request; they do not count as changes. */
+/** Fields of a request that identify an object or the request; a plan does not show them as changes. */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
   'appId',
@@ -206,7 +206,7 @@ function sentBy({ endpoint, body = {} }: Request): JsonObject {
   return { ...(appEnvId !== undefined && { appEnvId }), ...settings };
 }
 
-/** Splits an object into fields, named by path; a list stays whole. */
+/** Splits an object into fields, named by their path; does not split lists. */
 function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
   if (value === null || typeof value !== 'object' || value instanceof Secret || Array.isArray(value))
     return [[name, value]];
@@ -220,7 +220,7 @@ function isSecret(value: Json): boolean {
 
 type Told = NonNullable<PlanField['after']>;
 
-/** Prepares a value for people: hides secrets, and replaces ids of this run by the names of their resources. */
+/** Prepares a value for printing: hides secrets, and replaces ids that this run made up by the names of their resources. */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
     if (isNewId(value)) return around.names.get(value) ?? 'a new one';
@@ -237,7 +237,7 @@ function sortedList(value: Told): Told {
   return Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 }
 
-/** Maps ids of the service to the names of the resources that they belong to. */
+/** Maps ids of the service to the names of the resources that are bound to them. */
 function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const rows = objects.flatMap(({ key, status: { memory } }) => {
     return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
@@ -245,7 +245,7 @@ function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, strin
   return new Map(rows);
 }
 
-/** The row for what a plan cannot know about an object: what it waits for, or fields that the service never shows. */
+/** Makes the row for what a plan cannot know about an object: what the object waits for, or fields that the service never shows. */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
   known: Known,
@@ -257,7 +257,7 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Do not report a sent request as unknown: the plan ends before the service has finished it.
+  // Do not report a request that was sent as unknown: the plan ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
@@ -278,7 +278,7 @@ function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
 
-/** Counts the levels of references below an object, to sort the rows. References go down a fixed order of kinds. */
+/** Makes a function that counts the levels of references below an object, to sort rows. References follow a fixed order of kinds. */
 function depths(objects: readonly ParsedObject[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
   const byKey = new Map(objects.map((one) => [one.key, one]));
   const depthOf = (key: string): number => {

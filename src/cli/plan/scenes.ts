@@ -1,4 +1,4 @@
-/** Builds the objects that a rehearsal runs with, from the documents. */
+/** Builds the objects of a rehearsal from the documents. A rehearsal runs the engine in memory. */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { keyOf, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -8,26 +8,26 @@ import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
-/** The values of Secrets and ConfigMaps by their keys, `Secret/namespace/name`. */
+/** The values of Secrets and ConfigMaps. Each key is a place, such as `Secret/namespace/name`. */
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** All objects of our kinds, Secrets and ConfigMaps of a rehearsal, before the change or after it. */
+/** All objects that a rehearsal runs with, before the change or after it: those of the operator's kinds, Secrets and ConfigMaps. */
 export interface Scene {
   readonly objects: readonly ParsedObject[];
   readonly materials: Materials;
 }
 
-/** The documents that a plan can use, and what is wrong with the others. */
+/** The documents that a plan can use, and the problems of the others. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   readonly findings: readonly Finding[];
   readonly notes: readonly string[];
-  /** How many documents are of other kinds. */
+  /** The number of documents of kinds that the operator does not have. */
   readonly others: number;
 }
 
-/** Makes an object from its parts. */
+/** Makes an object of one of the operator's kinds from its parts. */
 export function objectOf(
   kind: string,
   namespace: string,
@@ -42,12 +42,12 @@ export function objectOf(
   return parseStored(found, { apiVersion: `${group}/${version}`, kind, metadata, spec });
 }
 
-/** The spec of an object as it was written; empty if it is no object. */
+/** Returns the spec of an object as it was written; empty if the spec is no object. */
 export function specOf({ object: { spec } }: Pick<ParsedObject, 'object'>): Readonly<Record<string, unknown>> {
   return isRecord(spec) ? spec : {};
 }
 
-/** Sorts documents into our kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
+/** Sorts documents into the operator's kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
 export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fallbackNamespace: string): Sorted {
   const objects: ParsedObject[] = [];
   const materials = new Map<string, Readonly<Record<string, string>>>();
@@ -110,12 +110,12 @@ function texts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((row): row is [string, string] => typeof row[1] === 'string'));
 }
 
-/** True if the id that an object is bound to is unknown: neither a status nor the spec has it. */
+/** True if the id of the bound object in the service is unknown: neither the status nor the spec has it. */
 export function isIdUnknown(one: ParsedObject): boolean {
   return one.object.status === undefined && one.kind.life === 'long' && typeof specOf(one)['externalId'] !== 'string';
 }
 
-/** Lets objects bind by name if the id that they are bound to is unknown. */
+/** Lets objects bind to the service by name where the id that they are bound to is unknown. */
 export function presumed(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => {
     const free = withAdoption(one);
@@ -129,12 +129,12 @@ function withAdoption(one: ParsedObject): ParsedObject {
   return parseStored(one.kind, { ...one.object, spec: { ...spec, lifecycle } });
 }
 
-/** Sets every account to allow that its resources bind by name. */
+/** Lets all resources of every account bind by name. */
 export function permissive(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => (one.kind.life === 'account' ? withAdoption(one) : one));
 }
 
-/** Makes the accounts that resources refer to and nobody provides; each stands for the account that is read. */
+/** Makes the missing accounts that resources refer to; each of them stands for the account that the plan reads. */
 export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
   const known = new Set(objects.map(({ key }) => key));
   const missing = new Set(objects.map(({ account }) => account).filter((key) => !known.has(key)));

@@ -1,8 +1,6 @@
 /**
- * Plays the service during a plan: what was read of an account, with the changes that the plan has made so far.
- *
- * A read is answered with what the real service answered, with changed items in place of the old ones. Changes stay in memory:
- * a new item gets an id that begins with `new-`, a deployment succeeds at once, and what the interface does not
+ * Plays the service during a plan. It answers a read with what the real service answered, with changed items in place of the old ones.
+ * Changes stay in memory: a new item gets an id that begins with `new-`, and a deployment succeeds at once. What the interface does not
  * specify is not invented.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
@@ -17,14 +15,16 @@ type Query = Readonly<Record<string, string>>;
 
 type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | 'configuration';
 
-/** One type of item of the service: the names of its list, its single read and its id in the interface. */
+/**
+ * Describes one type of item in the interface: the paths of its list and of its single read, and the names of the list field and of the id.
+ */
 interface Shelf {
-  /** The path that lists the items; empty if the service has none. */
+  /** The path that lists the items; empty if the service has no such list. */
   readonly list: string;
   readonly field: string;
   readonly single?: string;
   readonly id: string;
-  /** True if the list shows every field, so that no item has to be read by itself. */
+  /** True if the list shows every field, so that no item has to be read alone. */
   readonly isListedWhole?: true;
 }
 
@@ -37,19 +37,19 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
-/** The beginning of the ids of items that this run has created. */
+/** The beginning of every id that this run has made up. */
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
-/** True for an id that this run has made up. */
+/** True if an id was made up during this run. */
 export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** The state of an item after the calls of this run. */
+/** An item after the calls of this run. */
 interface Kept {
   readonly shelf: ShelfName;
-  /** The whole item if it is new, else what was changed in it; undefined if it was deleted. */
+  /** The whole item if it is new, else the fields that were changed; undefined if the item was deleted. */
   readonly item: Item | undefined;
 }
 
@@ -60,32 +60,34 @@ interface Answer {
 
 type Reply = Answer | WireFailure;
 
-/** A service in memory: the data that was read, with the changes of this run on top. */
+/** Answers like the service, from the data that was read and the changes that this run has made. */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   readonly #kept = new Map<string, Kept>();
-  /** The messages of reads that failed. */
+  /** The messages of the reads that failed. */
   readonly failures = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   #count = 0;
 
-  /** `environmentsOf` says which environments to expect of a new database, because the interface does not name them. */
+  /**
+   * Creates the service. `environmentsOf` says which environments to expect of a new database, because the interface does not name them.
+   */
   constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
     this.#reader = reader;
     this.#wallMs = wallMs;
     this.#environmentsOf = environmentsOf;
   }
 
-  /** Waits until every read that is under way has its answer; false if no read was under way. */
+  /** Waits until every running read is answered; returns false if no read was running. */
   async answered(): Promise<boolean> {
     if (this.#underWay.size === 0) return false;
     await Promise.all(this.#underWay);
     return true;
   }
 
-  /** Answers the HTTP requests of the operator. Only reads may reach the real service, through the reader. */
+  /** Answers the HTTP requests of the operator. Only reads may reach the real service, and only through the reader. */
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
@@ -97,12 +99,12 @@ export class ServiceInMemory {
       ? this.#get(path, query)
       : this.#change(`${request.method} ${path}`, { ...query, ...body }));
     if ('failed' in reply) return reply;
-    // Send the time: the operator needs the service's clock for recovery requests.
+    // Send the date: the operator needs the time of the service for recovery requests.
     const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** The item that a call changes, as the service shows it at this moment. */
+  /** Returns the item that a call changes, as the service shows it at this moment. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -121,7 +123,7 @@ export class ServiceInMemory {
     return this.#base(path, query);
   }
 
-  /** Answers a read with what the real service answered; a failure becomes an HTTP status or a failed connection. */
+  /** Answers a read with what the real service answered. A failure becomes an HTTP status or a failed connection. */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
     if (reading.is === 'answered') return reading;
@@ -172,21 +174,21 @@ export class ServiceInMemory {
     return done({ ...base.body, [field]: [...listed, ...(isLast ? this.#made(name, query) : [])] });
   }
 
-  /** Items that this run has created and that a list would show. */
+  /** Lists the items that this run has created and that a list of the service would show. */
   #made(name: ShelfName, query: Query): readonly Item[] {
     const made = [...this.#kept].filter(([key, { shelf }]) => shelf === name && key.startsWith(`${name}/${newPrefix}`));
     const items = made.map(([, { item }]) => item).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
-  /** An item that was read, as it is now: with the changes of this run, and undefined if this run has deleted it. */
+  /** Returns an item that was read with the changes of this run; undefined if this run has deleted the item. */
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
     const kept = this.#kept.get(`${name}/${String(id)}`);
     if (kept === undefined) return read;
     return kept.item && { ...read, ...kept.item };
   }
 
-  /** The items of one type as the lists of the real service showed them. */
+  /** Lists the items of one type as the real service listed them. */
   #listed(name: ShelfName): readonly Item[] {
     return itemsRead(this.#reader, shelves[name].list, shelves[name].field);
   }
@@ -198,7 +200,7 @@ export class ServiceInMemory {
     return 'body' in reply && reply.status === 200 ? itemIn(reply.body) : undefined;
   }
 
-  /** All items of one type as they are now, as far as their lists were read. */
+  /** Lists all items of one type as they are now, as far as their lists were read. */
   #all(name: ShelfName): readonly Item[] {
     const listed = this.#listed(name).map((item) => this.#withChanges(name, item));
     return [...listed.filter((item) => item !== undefined), ...this.#made(name, {})];
@@ -276,7 +278,7 @@ export class ServiceInMemory {
     }
   }
 
-  /** Creates an app. A database also gets its environments, as from the service. */
+  /** Creates an app. A database also gets environments, as in the service. */
   async #createApp(body: Item): Promise<unknown> {
     const { appId } = this.#create('app', newApp(body));
     const presets = await this.#itemsOf(databasePresetsOf());
@@ -290,7 +292,7 @@ export class ServiceInMemory {
     return this.#create('environment', { region: '?', ...item, status: 'running' });
   }
 
-  /** Creates the components that the catalog names, each as an app with one environment. Nothing else is known of them. */
+  /** Creates the components that the catalog names, each as an app with one environment. The catalog says nothing else about them. */
   async #install({ installationId, solutionSlug, appName, region }: Item): Promise<Item> {
     if (installationId !== undefined) return { installationId, components: [] };
     const catalog = await this.#itemsOf(solutionsOf(this.#reader.accountId));
@@ -302,7 +304,7 @@ export class ServiceInMemory {
     return { installationId: this.#newId('installation'), components };
   }
 
-  /** Deploys, stops or starts an environment: its status is at once that after the deployment, `running` or `stopped`. */
+  /** Deploys, stops or starts an environment; at once its status is that after the deployment, `running` or `stopped`. */
   #deploy(endpoint: string, { appEnvId }: Item): Answer {
     const status = endpoint.endsWith('/stop') ? 'stopped' : 'running';
     this.#merge('environment', textOf(appEnvId), { status });
@@ -337,7 +339,7 @@ export class ServiceInMemory {
     return done({ results });
   }
 
-  /** The settings of a protection, with the field names of the call that sets them. */
+  /** Returns the settings of a protection, with the field names of the request that changes them. */
   #settingsOf({ sourceAppEnvId }: Item): Item | undefined {
     const known = this.#protectionOf(sourceAppEnvId);
     const { settings, warmDestination, plannedDestination } = known ?? {};
@@ -355,7 +357,7 @@ export class ServiceInMemory {
     return done({ configurations: wiped.length });
   }
 
-  /** Accepts a recovery request. Its operation stays under way, because nobody knows how it would end. */
+  /** Accepts a recovery request. The operation stays unfinished, because nobody knows how it would end. */
   async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
     const operationId = body['operationId'] ?? this.#newId('operation');
@@ -374,13 +376,13 @@ export class ServiceInMemory {
   }
 }
 
-/** The settings in a request to protect one environment. */
+/** Returns the settings in a request to protect one environment. */
 export function configuredBy(body: Item): Item {
   const { common } = body;
   return { ...(isRecord(common) && common), ...recordsIn(body, 'items')[0] };
 }
 
-/** Removes the method and path from the beginning of a failure message. */
+/** Removes the HTTP method and path from the beginning of a failure message. */
 export function withoutEndpoint(message: string): string {
   return message.replace(/^[A-Z]+ \/\S*: /, '');
 }
@@ -391,12 +393,12 @@ function done(body: unknown): Answer {
   return { status: 200, body };
 }
 
-/** The answer to a read of one item: 404 if it is gone. */
+/** Answers a read of one item: with the item, or with 404 if it is gone. */
 function answerOf(item: Item | undefined): Answer {
   return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
-/** The type of item that an endpoint reads or changes. */
+/** Finds the type of item that an endpoint reads or changes. */
 function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
@@ -425,12 +427,12 @@ function usesPoint(alert: Item, id: string): boolean {
   return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
-/** The item in the body of an answer, where it may be wrapped in a field such as `app`. */
+/** Returns the item in the body of an answer, where it may be wrapped in a field such as `app`. */
 function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
 
-/** Returns a text as it is, and an empty text for any other value. */
+/** Returns a text unchanged, and an empty text for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** All commands for people with their permissions, for the documentation and the shell completion. */
+/** Describes all commands for people and their permissions, for the documentation and the shell completion. */
 import type { CommandLine, Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import { activateCommand } from '../activate.ts';
@@ -11,19 +11,19 @@ import { planCommand } from '../plan/command.ts';
 import { statusCommand } from '../status/status.ts';
 import { whyCommand } from '../status/why.ts';
 
-/** Permissions that a command needs in a cluster, and when it needs them. */
+/** The permissions that a command needs in a cluster, and when it needs them. */
 export interface ClusterPermission {
   readonly verbs: readonly string[];
-  /** Resources with their API group, such as `hostedapps.apphosting.dev`. */
+  /** The resources with their API group, such as `hostedapps.apphosting.dev`. */
   readonly resources: readonly string[];
   readonly when?: string;
 }
 
-/** A command and the permissions that it needs. */
+/** A command of the command line, and the permissions that it needs. */
 export interface CommandReference {
   readonly command: CommandLine<Flags>;
   readonly cluster: readonly ClusterPermission[];
-  /** The permissions that its token needs in the service. */
+  /** The permissions in the service that the token of this command needs. */
   readonly service: string;
 }
 

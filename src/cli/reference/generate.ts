@@ -1,4 +1,4 @@
-/** `npm run generate` writes all generated files. */
+/** Writes all generated files; `npm run generate` runs this. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -14,7 +14,7 @@ export function staleFiles(root: string): readonly string[] {
   return [...outOfDate(root).keys()];
 }
 
-/** Writes every generated file that is out of date, and removes leftover ones; returns their paths. */
+/** Writes every generated file that is out of date, and removes those that are no longer generated; returns the paths of both. */
 export function generate(root: string): readonly string[] {
   const stale = outOfDate(root);
   for (const [path, content] of stale) {
@@ -27,7 +27,7 @@ export function generate(root: string): readonly string[] {
   return [...stale.keys()];
 }
 
-/** The files that are out of date, with their new content; undefined for one that the generator does not make any more. */
+/** Finds the files that are out of date, with their new content; undefined marks a file that the generator does not make any more. */
 function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
   const fresh = new Map([
@@ -44,7 +44,7 @@ function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   return new Map([...changed, ...leftover].toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** Renews the help and the permissions on the page of a command. */
+/** Updates the help text and the permissions on the documentation page of a command. */
 function commandPage(reference: CommandReference, read: ReadFile): readonly [string, string] {
   const path = `docs/cli/${wordOf(reference.command)}.md`;
   const help = `\`\`\`text\n${helpOf(reference.command).trimEnd()}\n\`\`\``;

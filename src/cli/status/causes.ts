@@ -1,25 +1,25 @@
-/** Why an object is not Ready: the chain of what it waits for, down to the deepest cause. */
+/** Finds why an object is not Ready: the chain of objects that it waits for, down to the deepest cause. */
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { remedies } from '../../crd/remedies.ts';
 import { conditionOf, readinessOf, type Readiness } from '../cluster/objects.ts';
 
-/** One object in a chain of causes, and why it is not Ready. */
+/** An object in a chain of causes, and the reason why it is not Ready. */
 interface Step extends Omit<Readiness, 'ready'> {
   /** The key of the object: `Kind/namespace/name`. */
   readonly key: string;
 }
 
-/** The state of an object: Ready, waiting, in need of a person, or unknown. */
+/** The state of an object: Ready, waiting for another object, in need of a person, or unknown. */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
-/** The chain of causes of one object. */
+/** The chain of causes that keeps one object from being Ready. */
 export interface Story {
   readonly key: string;
   readonly state: State;
-  /** From the object down to the deepest cause; empty if the object is Ready. */
+  /** The chain from the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
-  /** How many other objects wait for the same cause. */
+  /** How many other objects are not Ready for the same cause. */
   readonly others: number;
   readonly remedy: string | undefined;
   /** Pages of the documentation that say more about the remedy. */
@@ -28,7 +28,7 @@ export interface Story {
 
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
-/** Finds the chain of causes of each of these objects, which are some of all. */
+/** Finds the chain of causes of some objects; `all` has every object that a chain may lead to. */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
   const chains = new Map(all.map(({ key }) => [key, chainOf(key, byKey)]));
@@ -48,7 +48,7 @@ export function storiesOf(objects: readonly ParsedObject[], all: readonly Parsed
   });
 }
 
-/** The chain from an object down to its deepest cause; it ends where it would come back to an object above. */
+/** Follows the causes of an object down to the deepest one; stops before an object that is in the chain already. */
 function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): readonly Step[] {
   const object = byKey.get(key);
   if (object === undefined) {
@@ -62,13 +62,13 @@ function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): read
   return [step, ...(next === undefined ? [] : chainOf(next, byKey, [...above, key]))];
 }
 
-/** The reason and message why an object is not Ready; undefined if the object is Ready. */
+/** Returns the reason and message why an object is not Ready; undefined if the object is Ready. */
 function stepOf(one: ParsedObject): Step | undefined {
   const { ready, ...why } = readinessOf(one);
   return ready === 'True' ? undefined : { key: one.key, ...why };
 }
 
-/** The key of the next cause behind an object, which may not exist; undefined if there is none. */
+/** Returns the key of the object that this object waits for, which may not exist; undefined if it waits for none. */
 function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): string | undefined {
   if (reason === 'AccountNotReady') return object.account;
   if (reason !== 'ReferenceNotReady') return undefined;
@@ -93,7 +93,7 @@ const ours: Readonly<Record<string, string>> = {
   NotSeen: 'Start the operator, or look at its log: `apphosting doctor`.',
 };
 
-/** What to do about a reason, and the pages that say more. */
+/** Returns the remedy for a reason, and the pages that say more. */
 function remedyOf(reason: string): Pick<Story, 'remedy' | 'pages'> {
   const text = ours[reason] ?? (reason in remedies ? remedies[reason as Reason] : undefined);
   if (text === undefined) return { remedy: undefined, pages: [] };

@@ -36,7 +36,7 @@ function flat(tree: readonly Branch[]): readonly Branch[] {
   return tree.flatMap((branch) => [branch, ...flat(branch.under)]);
 }
 
-/** Where the resources of a tree were looked for, and whether all of them could be read. */
+/** The places where the resources of a tree were looked for, and whether all of them could be read. */
 interface Looked {
   readonly namespace: string | undefined;
   readonly isWhole: boolean;
@@ -58,7 +58,7 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
   return `${[...painted, '', summary].join('\n')}\n`;
 }
 
-/** Says that all resources are Ready or, if some could not be read, that all the others are. */
+/** Says that all resources are Ready or, if some could not be read, that all those that were read are Ready. */
 export function allReady(count: number, isWhole: boolean): string {
   if (count === 0 && !isWhole) return 'no resource could be read, so nothing is known';
   return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;

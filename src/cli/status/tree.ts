@@ -1,4 +1,4 @@
-/** The tree of an account: its apps, their environments, and the resources that refer to these. */
+/** Builds the tree of an account: its apps, their environments, and the resources that refer to these. */
 import { isRecord } from '../../base/json.ts';
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import { printable, readinessOf, type Readiness } from '../cluster/objects.ts';
@@ -6,7 +6,7 @@ import { printable, readinessOf, type Readiness } from '../cluster/objects.ts';
 /** An object with the objects below it in the tree. */
 export interface Branch extends Readiness {
   readonly key: string;
-  /** The state that the resource reports in its status, such as that of an environment or an alert. */
+  /** The state that the status of the resource shows, such as that of an environment or an alert. */
   readonly detail: string | undefined;
   readonly under: readonly Branch[];
 }
@@ -27,7 +27,9 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
 
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
 
-/** Ranks kinds: an object goes below one of lower rank, so an alert is below its environment, not below a contact point. */
+/**
+ * Ranks kinds: in the tree, an object is placed below one of lower rank, so an alert is below its environment, not below a contact point.
+ */
 function rankOf(key: string): number {
   const at = ranks.indexOf(partsOfKey(key).kind);
   if (key.startsWith('ContactPoint/')) return ranks.length + 1;

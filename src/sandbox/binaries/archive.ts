@@ -24,7 +24,7 @@ export async function unpackArchive({ url, sha512 }: Archive, into: string, work
   await rm(path);
 }
 
-/** Downloads a URL; gives up within seconds if nothing answers or no more data comes. */
+/** Downloads a URL; fails within seconds if nothing answers or no more data comes. */
 async function download(url: string, { detail, signal }: Work): Promise<Buffer> {
   const dispatcher = new EnvHttpProxyAgent({
     connect: { timeout: answerMs },

@@ -1,16 +1,16 @@
 import { access, constants } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** The paths of the programs of a control plane. */
+/** The paths of the programs that make up a control plane. */
 export interface Binaries {
   readonly etcd: string;
   readonly apiServer: string;
   readonly kubectl: string;
-  /** Missing in the official archives; without it deleted namespaces stay in Terminating. */
+  /** The path of kube-controller-manager, which the official archives lack. Without this program deleted namespaces stay in Terminating. */
   readonly controllerManager: string | undefined;
 }
 
-/** The file names of the programs. */
+/** The file names of the programs of a control plane. */
 export const programNames = {
   etcd: 'etcd',
   apiServer: 'kube-apiserver',
@@ -18,7 +18,7 @@ export const programNames = {
   controllerManager: 'kube-controller-manager',
 } as const;
 
-/** Finds the programs in a folder, or names those that are missing. */
+/** Finds the programs in a folder; if some are missing, returns their names instead. */
 export async function binariesIn(dir: string): Promise<Binaries | { readonly missing: readonly string[] }> {
   const names = Object.values(programNames);
   const there = await Promise.all(names.map((name) => isExecutable(join(dir, name))));

@@ -1,6 +1,6 @@
 /*
- * A cache with one folder of programs per key. An entry is made under a temporary name and then renamed, so a folder
- * that has the name of its key is complete.
+ * Keeps the programs of the control plane in a cache, with one folder of programs per key. An entry is made under a temporary name and then
+ * renamed, so a folder that has the name of its key is complete.
  */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,18 +10,18 @@ import { InUse, lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';
 
-/** A folder that keeps the programs from one start to the next. */
+/** A folder that keeps the programs of the control plane from one start to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache at a folder. Entries can be found even where this process cannot write. */
+/** Opens the cache in a folder. Entries can be found even if this process may not write there. */
 export function cacheAt(dir: string) {
-  /** Finds the programs of an entry; undefined if the entry or one of its programs is missing. */
+  /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
     const found = await binariesIn(join(dir, key));
     return 'missing' in found ? undefined : found;
   }
 
-  /** Makes an entry with `fill` and puts it in place. Only for the process that holds the lock. */
+  /** Makes an entry with `fill`, then renames it to its key. Only the process that holds the lock may call this. */
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
     await removeAbandoned(dir);
     const draft = await mkdtemp(join(dir, draftPrefix));
@@ -37,7 +37,7 @@ export function cacheAt(dir: string) {
     return made;
   }
 
-  /** Takes the lock that lets one process at a time make entries; returns the function that releases it. */
+  /** Takes the lock that lets only one process at a time make entries; returns the function that releases the lock. */
   async function takeTurn(): Promise<() => void> {
     try {
       await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -53,7 +53,7 @@ export function cacheAt(dir: string) {
   return { dir, find, make, takeTurn };
 }
 
-/** Removes unfinished entries. The caller holds the lock, so they come from processes that were killed. */
+/** Removes unfinished entries. The caller holds the lock, so only processes that were killed can have left them. */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
   await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));

@@ -13,7 +13,7 @@ import { KUBERNETES_VERSION } from './releases.ts';
 const modules = join(import.meta.dirname, 'build');
 const leastGo = { major: 1, minor: 26 };
 
-/** Says why Go on this machine cannot build the control plane; undefined when it can. */
+/** Says why Go on this machine cannot build the control plane; returns undefined when it can. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });
@@ -25,7 +25,7 @@ export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   }
 }
 
-/** True if a version such as `go1.26.8` is new enough. */
+/** True if a Go version, such as `go1.26.8`, is new enough to build the control plane. */
 export function isRecentGo(version: string): boolean {
   const [, major, minor] = /^(?:devel )?go(\d+)\.(\d+)/.exec(version)?.map(Number) ?? [];
   if (major === undefined || minor === undefined) return false;
@@ -61,7 +61,7 @@ type Environment = Record<string, string | undefined>;
 async function runGo(go: string, args: string[], env: Environment, { detail, signal }: Work): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Start a process group, so that Go's compilers and linkers end together with it.
+  // Start a process group, so that Go's compilers and linkers end together with the build.
   const child = spawn(go, args, { cwd: modules, env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const stop = () => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');

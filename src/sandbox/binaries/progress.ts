@@ -1,10 +1,10 @@
 import { reasonOf } from '../cannot-start.ts';
 
-/** Shows progress to the person who waits. */
+/** Shows the progress of a start to the person who waits. */
 export interface Progress {
-  /** Prints that a step is finished. */
+  /** Prints that a step of the start is finished. */
   readonly say: (text: string) => void;
-  /** Runs a step that may take long; prints its start, its progress as `detail` reports it, and its end. */
+  /** Runs a step that may take long; prints its start, the progress that it reports through `detail`, and its end. */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
@@ -14,7 +14,7 @@ export interface Work {
   readonly signal: AbortSignal;
 }
 
-/** Where progress is written. */
+/** A stream where progress is written, and whether it is a terminal. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -24,7 +24,7 @@ export interface Screen {
 const plainEveryMs = 15_000;
 const liveEveryMs = 500;
 
-/** Prints progress: on a terminal one line that is updated, in a file a line every few seconds. */
+/** Shows progress: on a terminal in one line that is updated, in a file with a new line every few seconds. */
 export function progressOn(screen: Screen, now: () => number = () => performance.now()): Progress {
   const startedAt = now();
   const live = screen.isTTY === true;
@@ -64,7 +64,7 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   return { say, during };
 }
 
-/** A length of time for people, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */
+/** Writes a length of time, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */
 export function seconds(ms: number): string {
   if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`.padStart(7);
   const whole = Math.round(ms / 1000);

@@ -4,7 +4,7 @@ export const KUBERNETES_VERSION = 'v1.36.3';
 /** The etcd version that the Go modules in `build/` build. */
 export const ETCD_VERSION = 'v3.6.8';
 
-/** The Kubernetes of the official archive; the newest 1.36 that is published in this form. */
+/** The Kubernetes version of the official archive: the newest 1.36 that is published as an archive. */
 export const ARCHIVE_VERSION = 'v1.36.2';
 
 /** An official archive of etcd, kube-apiserver and kubectl for one platform. */
@@ -13,7 +13,7 @@ export interface Archive {
   readonly sha512: string;
 }
 
-// From envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818 of 20 July 2026.
+// The checksums come from envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818 of 20 July 2026.
 const sha512ByPlatform: Readonly<Record<string, string>> = {
   'linux-amd64':
     'ea743186c8a799f5cf8faf16969f86189d003cb7d130e0ac4b58789f1e5748dcf30ebe91c837a10d5ac415383da3e10b9e64d65785c938c23e739781cfb76f08',
@@ -25,12 +25,12 @@ const sha512ByPlatform: Readonly<Record<string, string>> = {
     '9278f9e5af556b2f1f2d139769c1f0d717c7b4426917fdebdba898bcb725a916e4910d6160886194ff9be9589ea7c5c32c2b8ae0754703874b7c8ba8ddfc41ce',
 };
 
-/** The name of a platform as Go's tools write it: `linux-amd64`. */
+/** Returns the name of a platform as Go's tools write it: `linux-amd64`. */
 export function platformName(platform: string, arch: string): string {
   return `${platform}-${arch === 'x64' ? 'amd64' : arch}`;
 }
 
-/** The official archive for a platform, or undefined where none is pinned. */
+/** Returns the official archive for a platform; undefined where no archive is pinned. */
 export function archiveFor(platform: string): Archive | undefined {
   const sha512 = sha512ByPlatform[platform];
   if (sha512 === undefined) return undefined;

@@ -10,15 +10,15 @@ import { buildWithGo, whyNotGo } from './go-build.ts';
 import type { Progress, Work } from './progress.ts';
 import { archiveFor, ARCHIVE_VERSION, ETCD_VERSION, KUBERNETES_VERSION, platformName } from './releases.ts';
 
-/** The functions that download or build the programs; tests pass their own. */
+/** The functions that download or build the programs of a control plane; tests pass their own. */
 export type Means = typeof realMeans;
 
 const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), buildWithGo };
 const never = new AbortController().signal;
 
 /**
- * Finds the programs of a control plane in the first source that has them: the folder that KUBEBUILDER_ASSETS names,
- * our cache, the official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
+ * Finds the programs of a control plane in the first place that has them: the folder that KUBEBUILDER_ASSETS names, the cache, the official
+ * archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
   where: Surroundings,
@@ -42,7 +42,7 @@ export async function findBinaries(
   refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
-  /** Makes an entry of the cache; undefined if that fails, which begins the reason with `trouble`. */
+  /** Makes an entry of the cache. If that fails, returns undefined and notes the reason, which begins with `trouble`. */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
       return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));

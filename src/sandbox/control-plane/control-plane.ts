@@ -8,40 +8,40 @@ import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd, type ProgramPlace } from './programs.ts';
 
-/** The names of the parts of a control plane, as `pids` uses them. */
+/** The parts of a control plane, as `pids` names them. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
-  /** The data folder. Processes that an earlier start left running there are ended first. */
+  /** The data folder. Processes of an earlier start that still run for this folder are ended first. */
   readonly dir: string;
   readonly binaries: Binaries;
   readonly say: (text: string) => void;
-  /** The port of the API server to use if it is free; another one otherwise. */
+  /** The port of the API server. If it is taken, another port is used. */
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** Aborts the start, and ends everything that was started. */
+  /** Aborts the start of the control plane, and ends everything that was started. */
   readonly signal?: AbortSignal;
-  /** Called when a part ended by itself. */
+  /** Called when a part of the control plane ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
 
-/** A running Kubernetes control plane of our own. */
+/** A Kubernetes control plane that runs as processes of this machine. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
-/** Starts etcd, kube-apiserver and, where there is one, kube-controller-manager for a data folder. */
+/** Starts etcd, kube-apiserver and, if its program was found, kube-controller-manager for a data folder. */
 export async function startControlPlane(options: ControlPlaneOptions) {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
-  // End only processes of the control plane: the simulator starts in the same folder at the same time.
+  // End only processes of the control plane: the simulator may already be starting in the same folder.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
 
   const attempts = 3;
   for (let attempt = 1; ; attempt += 1) {
-    // A port that was free a moment ago may be taken now: try again with other ports.
+    // If the control plane fails to start, try again with other ports: a free port may have been taken in the meantime.
     try {
       return await startAt(dir, place, options);
     } catch (error) {
@@ -70,7 +70,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   const stop = async () => {
     for (const one of Object.values(daemons).toReversed()) await one.stop();
   };
-  /** The ids of the processes that run now. */
+  /** Returns the ids of the processes that run now. */
   const pids = () => ({
     etcd: etcdDaemon.pid,
     apiserver: apiserver.pid,
@@ -79,7 +79,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   try {
     for (const one of [etcdDaemon, apiserver]) await one.start(signal);
     const ca = (await certificateIn(credentials.certDir)) ?? '';
-    /** The text of a kubeconfig for one of the built-in users. */
+    /** Writes a kubeconfig for one of the built-in users. */
     const kubeconfig = (user: User) => kubeconfigFor(url, ca, users[user], credentials.tokenOf(user));
     const kubeconfigPath = join(dir, 'kubeconfig');
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
@@ -87,7 +87,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     if (manager) await manager.start(signal);
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     const adminToken = credentials.tokenOf('admin');
-    // Each of `daemons` can be stopped and started again at the same address; `stop` ends all of them, etcd last.
+    // `stop` ends all programs, etcd last. Each of `daemons` can also be stopped and started again at the same address.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids, stop };
   } catch (error) {
     await stop();

@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { codeOf } from '../cannot-start.ts';
 
-/** The users that the API server knows from the start: the person, the operator, the controller manager. */
+/** The users that the API server knows from the start: the administrator, the operator and the controller manager. */
 export const users = {
   admin: 'admin',
   operator: 'apphosting-operator',
@@ -13,10 +13,10 @@ export const users = {
 /** One of the users that the API server knows from the start. */
 export type User = keyof typeof users;
 
-/** The files from which the API server knows its users and signs service account tokens. */
+/** The files from which the API server knows its users and signs the tokens of service accounts. */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
-/** Reads the credentials in a folder; creates them at the first start. */
+/** Reads the credentials of the control plane from a folder; creates them at the first start. */
 export async function credentialsIn(dir: string) {
   const certDir = join(dir, 'certs');
   await mkdir(certDir, { recursive: true, mode: 0o700 });
@@ -36,13 +36,13 @@ export async function credentialsIn(dir: string) {
   return { certDir, tokenFile, serviceAccountKeyFile, tokenOf };
 }
 
-/** The certificate that the API server signed itself, which clients trust as its CA; undefined until it is written. */
+/** Reads the certificate that the API server signed itself and that clients trust as its CA; returns undefined until it is written. */
 export async function certificateIn(certDir: string): Promise<string | undefined> {
   const text = await readFile(join(certDir, 'apiserver.crt'), 'utf8').catch(() => undefined);
   return text?.trimEnd().endsWith('-----END CERTIFICATE-----') === true ? text : undefined;
 }
 
-/** A kubeconfig for one user. */
+/** Writes a kubeconfig for one user. */
 export function kubeconfigFor(server: string, ca: string, user: string, token: string): string {
   return `apiVersion: v1
 kind: Config

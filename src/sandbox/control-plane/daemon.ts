@@ -8,22 +8,22 @@ import { poll } from '../poll.ts';
 import { inTime } from '../../base/time.ts';
 import { realClock } from '../../cli/machine.ts';
 
-/** A program that runs until it is stopped, and how to check that it is up. */
+/** A program that runs until it is stopped, and a check that it is up. */
 export interface Program {
   readonly name: string;
   readonly command: string;
   readonly args: readonly string[];
-  /** The environment variables of the program; if undefined, it gets those of this process. */
+  /** The environment variables of the program; if undefined, the program gets those of this process. */
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** The file to which the output of the program is appended. */
   readonly logPath: string;
   readonly isUp: () => Promise<boolean>;
   readonly upWithinMs: number;
-  /** How long the program may take to end before it is killed. */
+  /** How long the program may take to end before it is killed, in milliseconds. */
   readonly graceMs: number;
 }
 
-/** How a process ended. */
+/** How a process ended: with an exit code or by a signal. */
 export interface Ending {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -31,7 +31,7 @@ export interface Ending {
 
 const killMs = 10_000;
 
-/** Runs one program that can be stopped and started again; reports if the program ends by itself. */
+/** Runs a program, which can be stopped and started again. Reports if the program ends by itself. */
 export class Daemon {
   readonly #program: Program;
   readonly #onEndedByItself: (ending: Ending) => void;
@@ -45,12 +45,15 @@ export class Daemon {
     this.#onEndedByItself = onEndedByItself;
   }
 
-  /** The process id while it runs. */
+  /** The process id while the program runs; undefined otherwise. */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
 
-  /** Starts the program and waits until it is up. Throws `CannotStart` with the end of its log, and ends it when aborted. */
+  /**
+   * Starts the program and waits until it is up. Throws `CannotStart` with the end of its log if it fails. Ends the program if the signal
+   * is aborted.
+   */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     if (this.#child !== undefined) return;
@@ -78,7 +81,7 @@ export class Daemon {
     throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
   }
 
-  /** Ends the program: SIGTERM, then SIGKILL after its grace period. Returns when it has ended. */
+  /** Ends the program with SIGTERM, and with SIGKILL after its grace period. Returns when the program has ended. */
   async stop(): Promise<void> {
     await this.#end(async (child) => {
       child.kill('SIGTERM');
@@ -86,12 +89,12 @@ export class Daemon {
     });
   }
 
-  /** Ends the program at once, as a crash would. */
+  /** Kills the program at once, as a crash would. */
   async kill(): Promise<void> {
     await this.#end((child) => killed(child, this.#ended));
   }
 
-  /** Ends the child process, or waits if it is ending already. */
+  /** Ends the child process; if it is ending already, only waits. */
   async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -107,7 +110,7 @@ export class Daemon {
       () => 0,
     );
     const log = openSync(logPath, 'a', 0o600);
-    // Start a process group: Ctrl-C then reaches only this process, which ends the programs in the right order.
+    // Start a process group, so that Ctrl-C reaches only this process, which then ends the programs in the right order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;
@@ -128,7 +131,7 @@ export class Daemon {
   }
 }
 
-/** How a process ended, in words. */
+/** Says how a process ended. */
 export function described({ code, signal }: Ending): string {
   return signal === null ? `exit code ${code}` : signal;
 }

@@ -1,6 +1,6 @@
 /*
- * Every process that is started for a data folder has a path inside `DIR/run/` on its command line, and no other process
- * has one. This path is the only record of what was started, so not even kill -9 can lose it.
+ * Finds processes that an earlier start left running. Every process that is started for a data folder has a path inside `DIR/run/` on its
+ * command line, and no other process has one. Nothing else records what was started, so not even kill -9 can lose the record.
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -13,19 +13,19 @@ const graceMs = 2000;
 export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
 const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
-/** The folder `run` in a data folder; its paths mark the processes that belong to the data folder. */
+/** Returns the folder `run` in a data folder; a path in it marks the processes that belong to the data folder. */
 export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
 
-/** True if a process was started for a data folder. */
+/** True if a process was started for this data folder. */
 export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
   const mark = `${runFolder(dir)}/`;
   const [command = '', ...rest] = args;
   return programs.has(basename(command)) && rest.some((arg) => arg.startsWith(mark) || arg.includes(`=${mark}`));
 }
 
-/** Ends the processes of these programs that an earlier start left running for a data folder; returns how many there were. */
+/** Ends the processes of some programs that an earlier start left running for a data folder; returns how many processes were ended. */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
   for (const { pid } of left) signalTo(pid, 'SIGTERM');

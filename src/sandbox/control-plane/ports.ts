@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
-/** Stay below the ports that Linux gives to outgoing connections (from 32768): a connection could take the port first. */
+/**
+ * The range of ports to choose from. It stays below the ports that Linux gives to outgoing connections (from 32768), because such a
+ * connection could take a port first.
+ */
 const [lowest, above] = [20_000, 32_000];
 const mostTries = 50;
 
-/** Finds `count` different ports on 127.0.0.1 that are free at this moment. */
+/** Finds `count` different ports of 127.0.0.1 that are free at this moment. */
 export async function freePorts(count: number): Promise<readonly number[]> {
   const held: Server[] = [];
   while (held.length < count) held.push(await holdAny());
@@ -26,7 +29,7 @@ export async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** Listens on a random free port; after many that are taken, lets the system choose one. */
+/** Listens on a random port; if many random ports are taken, lets the system choose one. */
 async function holdAny(): Promise<Server> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const held = await hold(randomInt(lowest, above)).catch(() => undefined);

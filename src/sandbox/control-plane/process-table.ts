@@ -4,13 +4,13 @@ import { kill, platform } from 'node:process';
 import { promisify } from 'node:util';
 import { codeOf } from '../cannot-start.ts';
 
-/** A process of this machine and the command line it was started with. */
+/** A process of this machine, and the command line that started it. */
 export interface Running {
   readonly pid: number;
   readonly args: readonly string[];
 }
 
-/** Every process of this machine that we may look at. */
+/** Lists the processes of this machine that this user may look at. */
 export async function processTable(): Promise<readonly Running[]> {
   if (platform !== 'linux') return fromPs();
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
@@ -18,10 +18,10 @@ export async function processTable(): Promise<readonly Running[]> {
   return rows.filter(({ args }) => args.length > 0);
 }
 
-/** True if a process is running; a zombie is not. */
+/** True if a process is running; a zombie does not count. */
 export async function isRunning(pid: number): Promise<boolean> {
   const asked = platform === 'linux' ? readFile(`/proc/${pid}/stat`, 'utf8') : ps('-o', 'state=', '-p', String(pid));
-  // The state follows the name of the process in parentheses; the name itself may contain parentheses.
+  // In /proc/PID/stat, the state follows the process name, which is in parentheses and may contain parentheses itself.
   const state = await asked.then(
     (text) => text.slice(text.lastIndexOf(')') + 1).trim(),
     () => '',
@@ -29,7 +29,7 @@ export async function isRunning(pid: number): Promise<boolean> {
   return /^[^ZX]/.test(state);
 }
 
-/** Sends a signal; false when the process is not there any more. */
+/** Sends a signal to a process; returns false when the process has ended. */
 export function signalTo(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return kill(pid, signal);

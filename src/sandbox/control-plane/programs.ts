@@ -6,7 +6,7 @@ import type { Program } from './daemon.ts';
 
 /** The folders that every program of the control plane needs. */
 export interface ProgramPlace {
-  /** The folder for files that only the programs use. */
+  /** The folder for files that only the programs themselves use. */
   readonly run: string;
   readonly logs: string;
 }
@@ -14,12 +14,12 @@ export interface ProgramPlace {
 const answerMs = 2000;
 
 /**
- * Go's garbage collector runs when the heap has grown by GOGC percent. The default of 100 costs the API server much CPU; a
- * higher value costs memory, of which there is enough here, up to GOMEMLIMIT.
+ * Makes Go collect garbage less often: when the heap has grown by GOGC percent. The default of 100 costs the API server much CPU. A higher
+ * value costs memory up to GOMEMLIMIT, which this machine can spare.
  */
 const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
-/** etcd on 127.0.0.1 without fsync: the data survives a killed process, but not a crash of the machine. */
+/** Describes how to run etcd on 127.0.0.1 without fsync: the data survives a killed process, but not a crash of the machine. */
 export function etcd(command: string, { run, logs }: ProgramPlace, ports: { client: number; peer: number }): Program {
   const client = `http://127.0.0.1:${ports.client}`;
   const peer = `http://127.0.0.1:${ports.peer}`;
@@ -46,16 +46,16 @@ export function etcd(command: string, { run, logs }: ProgramPlace, ports: { clie
   };
 }
 
-/** The settings with which the API server is started. */
+/** The settings with which kube-apiserver is started. */
 export interface ApiServerSettings {
   readonly port: number;
   readonly etcdPort: number;
   readonly credentials: ControlPlaneCredentials;
-  /** Further flags of the API server. */
+  /** Further command line flags of the API server. */
   readonly flags: readonly string[];
 }
 
-/** kube-apiserver with RBAC, a certificate that it makes itself, and users that sign in with a token. */
+/** Describes how to run kube-apiserver with RBAC, a certificate that it makes itself, and users that sign in with a token. */
 export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
   const { port, etcdPort, credentials, flags } = settings;
   return {
@@ -72,7 +72,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       `--service-account-key-file=${credentials.serviceAccountKeyFile}`,
       `--service-account-signing-key-file=${credentials.serviceAccountKeyFile}`,
       '--service-cluster-ip-range=10.0.0.0/24',
-      // Only this machine can reach the API server, so publish no address of it in the cluster.
+      // Publish no address of the API server in the cluster, because only this machine can reach it.
       '--endpoint-reconciler-type=none',
       '--profiling=false',
       ...flags,
@@ -84,12 +84,12 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
-    // Kill it soon: with open watches the API server takes up to a minute to end, and etcd already has all data.
+    // Kill the API server soon: with open watches it takes up to a minute to end, and etcd already has all data.
     graceMs: 2000,
   };
 }
 
-/** kube-controller-manager with only what a cluster without nodes needs. */
+/** Describes how to run kube-controller-manager with only the controllers that a cluster without nodes needs. */
 export function controllerManager(command: string, { logs }: ProgramPlace, kubeconfig: string): Program {
   const controllers = [
     'garbage-collector-controller',
@@ -108,14 +108,14 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
       '--secure-port=0',
     ],
     logPath: join(logs, 'kube-controller-manager.log'),
-    // The controller manager opens no port to ask; its work shows in the cluster a second or two later.
+    // Count the controller manager as up at once, because it has no port to ask. Its work shows in the cluster a second or two later.
     isUp: () => Promise.resolve(true),
     upWithinMs: 5000,
     graceMs: 2000,
   };
 }
 
-/** True if a GET is answered with 200; `ca` is the CA of the server's certificate. */
+/** True if a server answers a GET with 200; `ca` is the CA of its certificate. */
 export async function answersOk(url: string, ca?: string): Promise<boolean> {
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
   const { origin, pathname: path } = new URL(url);

@@ -4,7 +4,7 @@ import { type MembershipRecord, type Permission, type Scope, tokens } from './re
 import { forbidden, found, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Finds the caller that a token stands for; refuses with 401 without a valid token. */
+/** Finds the caller to whom a token belongs; refuses with 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
   if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');
@@ -12,7 +12,7 @@ export function authenticate(world: World, authorization: string | undefined): C
   return { token, memberships: world.of(memberships).where('token', token.token) };
 }
 
-/** Refuses with 403 unless the token holds every scope. */
+/** Refuses with 403 unless the caller's token holds every one of these scopes. */
 export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   const missing = scopes.find((scope) => !caller.token.scopes.includes(scope));
   if (missing !== undefined) throw forbidden(`the token lacks the scope ${missing}`);
@@ -38,7 +38,10 @@ export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
   return membership;
 }
 
-/** Finds the caller's membership in an account; refuses with 403 unless it has a permission, which even an admin needs to be given. */
+/**
+ * Finds the caller's membership in an account; refuses with 403 unless the membership has a permission. Even an admin has a permission only
+ * when it was given.
+ */
 export function permittedIn(call: AreaCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
@@ -48,7 +51,7 @@ export function permittedIn(call: AreaCall, accountId: string, permission: Permi
   return membership;
 }
 
-/** The caller's current account, which a request without accountId is about; refuses with 404 when none is set. */
+/** Returns the caller's current account, which a request without accountId is about; refuses with 404 when no current account is set. */
 export function currentAccount(call: AreaCall): string {
   return found(call.caller.token.currentAccountId, 'no current account is set');
 }
@@ -64,7 +67,9 @@ export function maySee(world: World, membership: MembershipRecord, appEnvId: str
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
 }
 
-/** Refuses an id that names no credential of the account with 404, and one of another kind with 400. */
+/**
+ * Refuses the id of a credential: with 404 when the account has no such credential, and with 400 when the credential is of another kind.
+ */
 export function requireCredential(
   world: World,
   { accountId, kind }: Pick<CredentialRecord, 'accountId' | 'kind'>,

@@ -1,12 +1,12 @@
 import { collection } from '../store/collection.ts';
 
-/** A scope of a token. */
+/** A scope of a token, which permits some requests. */
 export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:write:dangerous';
 
-/** Lists all scopes of tokens. */
+/** Lists every scope that a token may have. */
 export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
 
-/** A permission that even an admin has only when it is given to them. */
+/** A permission that even an admin of an account has only when it was given. */
 export type Permission = 'manageMembers' | 'secretsAccess';
 
 /** An account: a customer of the service. */
@@ -17,7 +17,7 @@ export interface Account {
   readonly sandboxEntitlement: boolean;
 }
 
-/** All accounts. */
+/** The collection of all accounts. */
 export const accounts = collection<Account>('accounts', (account) => account.accountId);
 
 /** A token, by which a request proves who sends it. */
@@ -28,7 +28,7 @@ export interface Token {
   readonly currentAccountId?: string;
 }
 
-/** All tokens. */
+/** The collection of all tokens. */
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
 /** The role and permissions of a token in one account. */
@@ -38,11 +38,11 @@ export interface MembershipRecord {
   readonly token: string;
   readonly role: 'admin' | 'member';
   readonly permissions: readonly Permission[];
-  /** The environments that the member may see; an empty list means all of them. */
+  /** The environments that the member may see; an empty list means all environments. */
   readonly allowedAppEnvIds: readonly string[];
 }
 
-/** All memberships, indexed by token and by account. */
+/** The collection of all memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
   token: (membership) => membership.token,
   account: (membership) => membership.accountId,
@@ -59,15 +59,15 @@ export interface Region {
   };
 }
 
-/** All regions. */
+/** The collection of all regions. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
-/** A credential that the Credentials API keeps; requests refer to it only by its id. */
+/** A credential that the Credentials API of the service keeps; requests refer to it only by its id. */
 export interface CredentialRecord {
   readonly credentialId: string;
   readonly accountId: string;
   readonly kind: 'storage' | 'llm' | 'registry';
 }
 
-/** All credentials. */
+/** The collection of all credentials. */
 export const credentials = collection<CredentialRecord>('credentials', (credential) => credential.credentialId);

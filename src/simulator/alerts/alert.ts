@@ -27,19 +27,19 @@ export const metricThresholds = {
 /** The name of a metric. */
 export type MetricName = keyof typeof metricThresholds;
 
-/** The names of all metrics. */
+/** The names of all metrics that an alert can watch. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
 /** How long the condition of an alert may have to hold before the alert fires, in minutes. */
 export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
 
-/** The names of these durations. */
+/** The words for how long the condition of an alert may have to hold. */
 export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
 
-/** How far back the query of an alert may look. */
+/** The time ranges over which the query of an alert may look back. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
-/** The fields that the creation of an alert and a change of it both take. */
+/** The fields that POST /app-env/alert and PATCH /alert both take. */
 export const ruleFields = {
   name: text({ min: 1, max: 100 }),
   description: text({ min: 0, max: 500 }),
@@ -47,14 +47,16 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** How the values of several containers become one value. */
+  /** The way to combine the values of several containers into one value. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
 
 type Rule = ReadFields<typeof ruleFields>;
 
-/** The value that a metric has until it is set again: a number, null for no data, or "error" for a query that fails. */
+/**
+ * The value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that fails.
+ */
 export interface Metric {
   readonly appEnvId: string;
   readonly metric: MetricName;
@@ -62,10 +64,10 @@ export interface Metric {
   readonly pods: readonly number[];
 }
 
-/** The metrics whose values were set; every other metric has no data. */
+/** The collection of metrics whose values were set; every other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
-/** The key of a metric of an environment in the collection of metrics. */
+/** Returns the key of a metric of an environment in the collection of metrics. */
 export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }
@@ -87,7 +89,7 @@ const aggregate: Readonly<Record<Alert['aggregation'], Aggregate>> = {
   last: (pods) => pods.at(-1),
 };
 
-/** The states of an alert. */
+/** The states that an alert can have. */
 export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
 /** An alert: a rule on a metric of an environment. */
@@ -98,17 +100,17 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state that clients see; it may lag behind the state that the alert engine has found. */
+  /** The state that clients see; it may lag behind the state that the simulator has found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
-  /** The state that the alert engine has found at its last evaluation. */
+  /** The state that the simulator found when it last evaluated the alert. */
   readonly liveState: AlertState;
-  /** Since when the condition is met without a break; undefined while it is not met. */
+  /** The time since which the condition of the alert is met without a break; undefined while it is not met. */
   readonly metSince?: number | undefined;
   readonly createdAt: number;
 }
 
-/** All alerts. */
+/** The collection of all alerts. */
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
   environment: (alert) => alert.appEnvId,
   contactPoint: (alert) => alert.contactPointIds,
@@ -124,7 +126,7 @@ export function alertsUsing(world: World, contactPointId: string): readonly Aler
   return world.of(alerts).where('contactPoint', contactPointId);
 }
 
-/** Removes an alert. */
+/** Removes an alert from the world. */
 export function removeAlert(world: World, alert: Alert): void {
   world.remove(alerts, alert, 'alert.deleted', { name: alert.name, appEnvId: alert.appEnvId });
 }
@@ -135,7 +137,7 @@ export function removeAlertsOf(world: World, appEnvId: string): void {
   for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
 }
 
-/** Shows the contact points of an alert as responses do. */
+/** Formats the contact points of an alert as responses show them. */
 export function shownContactPoints(world: World, alert: Alert): readonly object[] {
   return alert.contactPointIds.flatMap((contactPointId) => {
     const point = world.of(contactPoints).get(contactPointId);
@@ -143,12 +145,12 @@ export function shownContactPoints(world: World, alert: Alert): readonly object[
   });
 }
 
-/** Shows the rule of an alert as responses do: metric, condition and times. */
+/** Formats the rule of an alert as responses show it: metric, condition and times. */
 export function ruleOf({ metric, operator, threshold, duration, aggregation, queryRange }: Alert): object {
   return { metric, operator, threshold, duration, aggregation, queryRange };
 }
 
-/** Shows a whole alert as responses do. */
+/** Formats a whole alert as responses show it. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
     alertId: alert.alertId,

@@ -17,7 +17,7 @@ import { withNewCondition } from './evaluation.ts';
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
 
-/** The rule of a new alert; only description, aggregation and queryRange may be left out. */
+/** The fields that make up the rule of a new alert; description, aggregation and queryRange are optional. */
 const newRule = {
   ...ruleFields,
   name: must(alertName),
@@ -30,7 +30,7 @@ const newRule = {
 /** The fields that POST /app-env/alert takes. */
 const creatable = ['appEnvId', 'envName', ...Object.keys(newRule), 'contactPointIds', 'contactPointNames'];
 
-/** The fields that PATCH /alert can change. */
+/** The fields that PATCH /alert may change. */
 const patchable = [...Object.keys(ruleFields), 'contactPointIds', 'enabled'];
 
 /** Creates an alert: POST /app-env/alert. */
@@ -88,14 +88,14 @@ function createdAlert(world: World, alert: Alert): object {
   return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
-/** Refuses a metric that an environment does not have: no ingress leads to databases. */
+/** Refuses a metric that an environment does not have: databases have no ingress, and so no ingress metrics. */
 function requireMetric(world: World, { appId }: Environment, metric: MetricName): void {
   if (metric.startsWith('ingress_') && kindOf(appNamed(world, appId)) === 'database') {
     throw invalid('ingress metrics are unavailable for database environments');
   }
 }
 
-/** Reads the contact points of an alert: the request names them either by contactPointIds or by contactPointNames. */
+/** Reads the contact points of an alert, which a request names either by contactPointIds or by contactPointNames. */
 function deliveredTo(world: World, accountId: string, body: BodyFields): readonly string[] {
   if (sent(body, 'contactPointIds') === sent(body, 'contactPointNames')) {
     throw invalid('exactly one of contactPointIds and contactPointNames is required');
@@ -138,7 +138,7 @@ const metricValue: Reads<Metric['value']> = (value, name) => {
   return number()(value, name);
 };
 
-/** Serves alerts on metrics of environments. */
+/** Serves the alerts on metrics of environments. */
 export const alertsArea: Area = {
   collections: [alerts, metrics],
   routes: [

@@ -13,7 +13,7 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates the work of evaluating all alerts every 15 seconds over a time. */
+/** Estimates the work of evaluating all alerts every 15 seconds over a span of time. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
@@ -33,7 +33,7 @@ export function evaluateAll(world: World): void {
   }
 }
 
-/** Returns a changed alert; a new condition must hold for its whole duration before the alert fires. */
+/** Returns an alert after a change. If its condition changed, the new condition must hold for its whole duration before the alert fires. */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
   return isSame ? changed : { ...changed, metSince: undefined };
@@ -41,7 +41,10 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
-/** Enables or disables an alert. An alert that is enabled again waits for its whole duration; only a firing one keeps firing. */
+/**
+ * Enables or disables an alert. After it is enabled again, its condition must hold for the whole duration; but an alert that was firing
+ * keeps firing.
+ */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;
   const metSince = resumes && alert.liveState !== 'Firing' ? undefined : alert.metSince;

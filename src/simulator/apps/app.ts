@@ -5,7 +5,7 @@ import { isDatabase } from './presets.ts';
 import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** The default settings of a job. The interface does not name the concurrency setting, so unknown plain settings are kept too. */
+/** The default settings of a job. The interface does not name the concurrency setting, so settings with unknown names are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
 /** An app: the settings that all its environments share. */
@@ -36,13 +36,13 @@ export interface App {
   readonly buildPullAccountSecretId?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Whether the sandbox workloads of this app have been terminated. */
+  /** Whether the sandbox workloads of the app have been terminated. */
   readonly sandboxTermination: 'done' | 'pending' | 'failed';
-  /** True once a deletion has begun: nothing new is allocated for the app. */
+  /** True once a deletion of the app has begun: the service allocates nothing new for the app. */
   readonly deletionStarted: boolean;
 }
 
-/** All apps. */
+/** The collection of all apps. */
 export const apps = collection<App>('apps', (app) => app.appId, {
   account: (app) => app.accountId,
   name: (app) => `${app.accountId}/${app.name}`,
@@ -52,7 +52,7 @@ export const apps = collection<App>('apps', (app) => app.appId, {
 /** The fields of a new app; only the account and the name are required. */
 export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
 
-/** Creates an app. Only code that builds a world by hand gives the id itself. */
+/** Creates an app with a new id. Only code that builds a world by hand gives the id itself. */
 export function createApp(world: World, from: NewApp): App {
   accountNamed(world, from.accountId);
   requireFreeAppName(world, from.accountId, from.name);
@@ -79,19 +79,19 @@ export function appNamed(world: World, appId: string): App {
   return found(world.of(apps).get(appId), 'app not found');
 }
 
-/** The kind of workload that the preset of an app makes it. */
+/** Says which kind of workload an app is, by its preset. */
 export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'function' | 'job' {
   if (app.dockerPreset === 'FUNCTION') return 'function';
   if (app.dockerPreset === 'JOB') return 'job';
   return isDatabase(app.dockerPreset) ? 'database' : 'app';
 }
 
-/** Refuses the name of another app of the account, when the reading `names.apps` says that names are unique. */
+/** Refuses a name that another app of the account has, when the reading `names.apps` says that names are unique. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
   requireFree(world, 'apps', world.of(apps).where('name', `${accountId}/${name}`));
 }
 
-/** Turns a name into a part of addresses, and adds a number where that part is taken. */
+/** Turns a name into a part of an address; adds a number if that part is taken. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);

@@ -10,7 +10,7 @@ import { type App, appNamed, apps, kindOf } from './app.ts';
 import { appPresets, databasePresets } from './presets.ts';
 import { creationFields, patchApp, patchFields, postApp, provision } from './write.ts';
 
-/** Serves apps and the presets that they are made from. An app holds what all environments of a workload share. */
+/** Serves apps, and the presets from which apps are made. An app holds the settings that its environments share. */
 export const appsArea: Area = {
   collections: [apps],
   routes: [
@@ -50,7 +50,7 @@ function listApps(call: AreaCall): AreaAnswer {
   return ok({ apps: visible.map((app) => listedApp(call, app)) });
 }
 
-/** Hides an app from a restricted member who may see none of its environments. */
+/** Tells if a member may see an app: a restricted member sees it only with one of its environments. */
 function isVisible(world: World, membership: MembershipRecord, app: App): boolean {
   if (!isRestricted(world, membership)) return true;
   return environmentsOf(world, app.appId).some(({ appEnvId }) => maySee(world, membership, appEnvId));

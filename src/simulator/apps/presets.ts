@@ -1,4 +1,4 @@
-/** Makes the catalog entry of a preset for apps; the last version is the default. */
+/** Makes the catalog entry of a preset for apps. The last version is the default. */
 function app(name: string, label: string, versions: readonly string[], marks: readonly string[] = []) {
   const isMarked = (mark: string) => (marks.includes(mark) ? true : undefined);
   return {
@@ -14,7 +14,7 @@ function app(name: string, label: string, versions: readonly string[], marks: re
   };
 }
 
-/** The presets for apps that are not managed services. */
+/** The catalog of presets for apps that are not managed services. */
 export const appPresets = [
   app('NEXT_JS', 'Next.js', ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22']),
   app('REMIX', 'Remix', ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22']),
@@ -33,7 +33,7 @@ export const appPresets = [
   app('JOB', 'Job', [], ['isJob', 'requiresDockerfile']),
 ];
 
-/** Makes the catalog entry of a managed service; its limits are the disk in gigabytes and the replicas. */
+/** Makes the catalog entry of a managed service. Its limits are the disk in gigabytes and the number of replicas. */
 function database(
   name: string,
   label: string,
@@ -45,7 +45,7 @@ function database(
   return { name, label, versions, defaultDockerPresetVersion, protocols, limits: { maxDisk: 500, maxReplicas } };
 }
 
-/** The presets that are managed services; CouchDB runs on a single node. */
+/** The catalog of presets that are managed services. CouchDB runs on a single node. */
 export const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
@@ -67,12 +67,12 @@ export function isDatabase(preset: string): boolean {
   return databasePresets.some((each) => each.name === preset);
 }
 
-/** The limits of a managed service; undefined for other presets. */
+/** Returns the limits of a managed service; undefined for other presets. */
 export function limitsOf(preset: string): { readonly maxDisk: number; readonly maxReplicas: number } | undefined {
   return databasePresets.find((each) => each.name === preset)?.limits;
 }
 
-/** Lists the versions of a preset, or none. */
+/** Lists the versions of a preset; the list is empty for an unknown preset. */
 export function versionsOf(preset: string): readonly string[] {
   return [...appPresets, ...databasePresets].find((each) => each.name === preset)?.versions ?? [];
 }

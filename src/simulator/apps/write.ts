@@ -15,20 +15,20 @@ import { creatablePresets, isDatabase, knownPresets, limitsOf, versionsOf } from
 /** Reads a TCP port. */
 const port = number({ min: 1, max: 65_535, whole: true });
 
-/** Reads a text that may be empty. */
+/** Reads a text, which may be empty. */
 const anyText = text({ min: 0 });
 
-/** Reads a reference to an image; checks only its form, not whether the image can be pulled. */
+/** Reads a reference to an image; checks the form of the reference, but not whether the image can be pulled. */
 export const imageReference: Reads<string> = (value, name) => {
   const image = text({ max: 1000 })(value, name);
   if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
   return image;
 };
 
-/** The three git fields of an app, which must be sent together. */
+/** The three git fields of an app, which a request must send together. */
 const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
 
-/** The fields that the creation of an app and a change of it both take. */
+/** The fields that POST /app and PATCH /app both take. */
 const appFields = {
   dockerfilePath: text(),
   customDockerfileContent: text(),
@@ -49,7 +49,7 @@ const newFields = {
   isCliDeployment: flag,
 };
 
-/** The fields of POST /app that the rules read by themselves; the last four are sent for Databases & Services. */
+/** The fields of POST /app that need checks of their own; the last four are sent for Databases & Services. */
 const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
 
 /** The fields that POST /app takes. */
@@ -70,7 +70,7 @@ export function postApp(call: AreaCall): AreaAnswer {
 
 const provisioningMs = 2000;
 
-/** Creates the first environment of a new database, in the first region. */
+/** Creates the first environment of a new database, in the first region of the world. */
 export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
   if (!world.of(apps).has(from.appId) || region === undefined) return;
@@ -94,13 +94,13 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   });
 }
 
-/** Refuses a startup command: it belongs to an environment, not to an app. */
+/** Refuses a startup command in a request about an app, because startup commands belong to environments. */
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
     throw invalid('startupConfig is not accepted: startup commands belong to environments');
 }
 
-/** Refuses more replicas or a larger disk than a managed service has, and environment fields of another type. */
+/** Refuses more replicas or a larger disk than a managed service allows, and fields of environments with a wrong type. */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
   if (limits === undefined) return;
@@ -133,7 +133,7 @@ const namedJobSettings = {
   backoffLimit: count,
 };
 
-/** Reads the job settings that were sent. */
+/** Reads the job settings that a request sent. */
 function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
@@ -152,7 +152,7 @@ const changedFields = {
   buildPullAccountSecretId: anyText,
 };
 
-/** The fields of PATCH /app that change the app. */
+/** The fields of PATCH /app that may change the app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** The fields that PATCH /app takes. */
@@ -180,14 +180,14 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   for (const environment of environmentsOf(world, app.appId)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
-    // An environment that is stopped or was never deployed takes the changes with its next deployment.
+    // An environment that is stopped or was never deployed gets the changes with its next deployment.
     const deploys = applyImmediately && environment.deployed && environment.status !== 'stopped';
     if (deploys) apply(world, pending, app);
     else world.of(environments).put(pending);
   }
 }
 
-/** Deploys the pending changes of an environment: with a new version if they change the image or its build, else with a restart. */
+/** Deploys the pending changes of an environment: with a new version if they change the image or its build, otherwise with a restart. */
 function apply(world: World, pending: Environment, app: App): void {
   const made = versionForChanges(world, pending, app);
   if (made === undefined) begin(world, pending, 'restart', 'apply');
@@ -219,7 +219,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the fields that an empty text or an empty object clears. */
+/** Removes the fields of an app that a request clears by an empty text or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;
@@ -245,7 +245,7 @@ function dockerfile(
     : {};
 }
 
-/** Refuses a change of preset that the interface forbids, and any other change beside a conversion to or from a Function. */
+/** Refuses a change of preset that the interface forbids. A conversion to or from a Function allows no other change in the same request. */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {

@@ -3,7 +3,7 @@ import { found, invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** The configuration of a contact point: addresses, keys, channels. */
+/** The configuration of a contact point, such as addresses, keys and channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
 
 /** The text that responses show instead of a secret. */
@@ -40,7 +40,7 @@ const method: Reads<string> = (value, name) => {
   return given;
 };
 
-/** Reads the users to mention: one text or a list, as the interface does not say which. */
+/** Reads the users to mention: one text or a list, because the interface does not say which. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>
   Array.isArray(value) ? list(text())(value, name) : text({ min: 0 })(value, name);
 
@@ -55,7 +55,7 @@ const shapes = {
   email: { addresses: must(list(emailAddress, { min: 1 })) },
 } as const satisfies Readonly<Record<string, FieldShape>>;
 
-/** The secret fields: a change that leaves one out, or sends it empty or masked, keeps the saved value. */
+/** The secret fields of contact points: a change that omits a secret, or sends it empty or masked, keeps the saved value. */
 const sensitive = ['webhookUrl', 'integrationKey', 'url'];
 
 /** The type of a contact point. */
@@ -64,7 +64,7 @@ export type ConfigType = keyof typeof shapes;
 /** Lists all types of contact points. */
 export const contactPointTypes = Object.keys(shapes) as ConfigType[];
 
-/** Merges changed fields into a saved config; a secret that is omitted, empty or masked keeps its saved value. */
+/** Merges changed fields into the saved config of a contact point; a secret that is omitted, empty or masked keeps its saved value. */
 export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
   const isKept = (name: string, value: unknown) =>
     typeof value === 'string' && (isMasked(value) || (value === '' && sensitive.includes(name)));
@@ -77,7 +77,7 @@ function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-/** Checks a whole config; an optional field with an empty text is left out. */
+/** Checks the whole config of a contact point; leaves out an optional field with an empty text. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: FieldShape = shapes[type];
   const sent = Object.entries(given).filter(([name, value]) => value !== '' || typeof shape[name] !== 'function');
@@ -97,7 +97,7 @@ export interface ContactPoint {
   readonly updatedAt: number;
 }
 
-/** All contact points. */
+/** The collection of all contact points. */
 export const contactPoints = collection<ContactPoint>('contactPoints', (point) => point.contactPointId, {
   account: (point) => point.accountId,
   name: (point) => `${point.accountId}/${point.name}`,
@@ -108,7 +108,7 @@ export function contactPointNamed(world: World, contactPointId: string): Contact
   return found(world.of(contactPoints).get(contactPointId), 'contact point not found');
 }
 
-/** Sets the regions in which a contact point is deployed; a deployment that exists keeps its uid. */
+/** Sets the regions in which a contact point is deployed; regions where it already is keep the uid of their deployment. */
 export function deployedTo(world: World, point: ContactPoint, regions: readonly string[]): ContactPoint {
   const dashboardDeployments = [...new Set(regions)].map((region) => {
     const known = point.dashboardDeployments.find((deployment) => deployment.region === region);
@@ -129,7 +129,10 @@ export function deployLater(world: World, contactPointId: string, region: string
   if (!world.isScheduled(...where)) world.schedule(...where, world.now + deploymentMs, { contactPointId, region });
 }
 
-/** Schedules the deployment of a contact point to the region of an alert, if the reading `contactPoints.deploys` says that its use deploys it. */
+/**
+ * Schedules the deployment of a contact point to the region of an alert that uses it, if the reading `contactPoints.deploys` says that use
+ * causes deployment.
+ */
 export function usedIn(world: World, contactPointId: string, region: string): void {
   if (world.readings['contactPoints.deploys'] !== 'whenUsed') return;
   const { dashboardDeployments } = contactPointNamed(world, contactPointId);
@@ -137,7 +140,7 @@ export function usedIn(world: World, contactPointId: string, region: string): vo
     deployLater(world, contactPointId, region);
 }
 
-/** Finishes the deployment of a contact point to a region. */
+/** Finishes the deployment of a contact point to a region when its timer fires. */
 export function arrive(world: World, where: { readonly contactPointId: string; readonly region: string }): void {
   const point = world.of(contactPoints).get(where.contactPointId);
   if (point === undefined) return;

@@ -9,7 +9,7 @@ import type { World } from '../store/store.ts';
 
 const account = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
 
-/** Routes that create and change accounts, regions and credentials. */
+/** Routes of the control surface that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
@@ -61,11 +61,11 @@ const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
   memberships: list(memberOf),
-  /** Null means that the token has no current account. */
+  /** The current account of the token; null for none. */
   currentAccountId: orNull(text()),
 };
 
-/** Routes that create and change tokens, with their role in each account. */
+/** Routes of the control surface that create and change tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
   control(
     'POST /tokens',

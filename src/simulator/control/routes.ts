@@ -1,6 +1,6 @@
 /**
- * The control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own name
- * the address 127.0.0.1. It never answers a page of another origin.
+ * Serves the control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own
+ * name the address 127.0.0.1. It refuses requests of a page from another origin.
  */
 import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
 import { nothing, ok } from '../area.ts';
@@ -20,12 +20,12 @@ import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
-/** A route that acts on the simulator itself; it opens its own transactions, if any. */
+/** A route that acts on the simulator itself; it opens its own transactions if it needs any. */
 export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
-/** Makes a route that acts on the simulator itself, from `METHOD /path`. */
+/** Makes a route of the control surface that acts on the simulator itself, from `METHOD /path`. */
 function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
   return { ...addressed(name), does, own: run };
 }
@@ -33,7 +33,7 @@ function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
 /** The prefix of every path of the control surface. */
 export const controlPrefix = '/_sim';
 
-/** The longest body of a control request in bytes: enough for a saved world. */
+/** The longest body of a control request in bytes, which is enough for a saved world. */
 export const longestControlBody = 64 * 1024 * 1024;
 
 /** Makes the function that answers every request to the control surface. */
@@ -80,7 +80,7 @@ function json(status: number, body: unknown): Answered {
   return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** Makes the answer of the control surface to a refused request. */
+/** Makes the answer of the control surface when it refuses a request. */
 export function refused(refusal: RequestRefusal): Answered {
   const answer = json(refusal.status, { error: refusal.message, ...refusal.kept });
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
@@ -95,7 +95,7 @@ interface Parts {
 
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
-/** Lists the routes that act on the simulator itself: world, clock, logs, readings. */
+/** Lists the routes of the control surface that act on the simulator itself: world, clock, logs and readings. */
 export function ownRoutes(parts: Parts): readonly (ControlRoute | OwnRoute)[] {
   const routes: readonly (ControlRoute | OwnRoute)[] = [
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
@@ -152,7 +152,10 @@ function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
   ];
 }
 
-/** Answers with the lines of a log above a number; refuses with 410 and the first number still there when some were dropped. */
+/**
+ * Answers with the lines of a log above a number. If lines above that number were dropped, refuses with 410 and the number of the first
+ * line that is left.
+ */
 function linesAfter<T extends { readonly seq: number }>(
   log: PackedLog<T>,
   seq: number,
@@ -171,7 +174,7 @@ function linesAfter<T extends { readonly seq: number }>(
   };
 }
 
-/** Writes the lines of a log as the JSON `{items}`, piece by piece. */
+/** Writes the lines of a log as JSON of the form `{items}`, piece by piece. */
 function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
   yield '{"items":[';
   let comma = '';
@@ -193,7 +196,7 @@ const readingRoutes: readonly ControlRoute[] = [
   }),
 ];
 
-/** Lists the routes that only the simulator's page uses. */
+/** Lists the routes of the control surface that only the simulator's page uses. */
 function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
     control(
@@ -227,13 +230,13 @@ function manual(routes: readonly (ControlRoute | OwnRoute)[]): unknown {
   };
 }
 
-/** Shows a line of the ledger as the control surface does. */
+/** Formats a line of the ledger as the control surface shows it. */
 export function shownCommit(commit: Commit): unknown {
   const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
   return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
-/** Shows a line of the request log as the control surface does. */
+/** Formats a line of the request log as the control surface shows it. */
 export function shownRequest(request: LoggedRequest): unknown {
   return { ...request, at: iso(request.at) };
 }

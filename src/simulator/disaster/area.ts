@@ -38,7 +38,10 @@ export const disasterReadiness: Area = {
   workIn,
 };
 
-/** Estimates the work of snapshots and checks over a time: a snapshot counts as 5 small timers, or 10 with a standby; a check as 20. */
+/**
+ * Estimates the work of snapshots and checks over a span of time. A snapshot counts as 5 small timers, or 10 with a standby; a check counts
+ * as 20.
+ */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
     (settings.mode === 'warm' ? 10 : 5) / settings.snapshotIntervalMs + 20 / settings.validationIntervalMs;
@@ -46,14 +49,14 @@ function workIn(world: World, ms: number): number {
   return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
-/** Does everything that is due for one configuration when its timer fires. */
+/** Runs everything that is due for one configuration when its timer fires. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
   keep(world, tick(world, configuration));
 }
 
-/** Removes a disk whose retention is over. */
+/** Removes a kept disk when the time of its retention is over. */
 function expire(world: World, { diskId }: { readonly diskId: string }): void {
   world.of(retainedDisks).remove(diskId);
 }

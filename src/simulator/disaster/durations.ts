@@ -1,10 +1,10 @@
-// Says how long operations and their phases take. The interface gives only 12 hours, six failed steps and "about 15 minutes". The other
+// Defines how long operations and their phases take. The interface gives only 12 hours, six failed steps and "about 15 minutes". The other
 // times are chosen so that a protection is Ready 20 seconds after its request, and an activation takes about 20 seconds more.
 
-/** The kind of an operation. A warm enrollment does not end: it stays active, because it feeds changes to the standby. */
+/** The kind of an operation. A warm enrollment never ends, because it feeds changes to the standby. */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
-/** The phases of all operations; only the control surface moves an operation to `promoted` or `handingOver`. */
+/** The phases of all operations. Only the control surface moves an operation into `promoted` or `handingOver`. */
 export const PHASES = [
   'queued',
   'preparing',
@@ -34,10 +34,10 @@ export const HOUR = 60 * MINUTE;
 /** A day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** How long a failed step waits before it is tried again; six failed steps take about 15 minutes. */
+/** How long to wait before a failed step is tried again; six failed steps take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
-/** How long a disk is kept after its machine was retired. */
+/** How long the disk of a machine is kept after the machine was retired. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {
@@ -54,7 +54,7 @@ const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, num
   },
 };
 
-/** How long one step takes in a phase. */
+/** Returns how long one step takes in a phase of an operation. */
 export function stepLengthMs(kind: OperationKind, phase: Phase): number {
   return LENGTHS[kind][phase] ?? SECOND;
 }

@@ -1,4 +1,4 @@
-// Makes recovery points, and says which of them a recovery may start from.
+// Makes recovery points, and says from which of them a recovery may start.
 import { hash as hashWith } from 'node:crypto';
 import type { World } from '../store/store.ts';
 import type { Configuration, RecoveryPoint } from './model.ts';
@@ -7,12 +7,15 @@ import { applyNext } from './standby.ts';
 import { sourceNow } from './surroundings.ts';
 import { withoutToldReadiness } from './told-readiness.ts';
 
-/** How many recovery points a configuration keeps. */
+/** The number of recovery points that a configuration keeps. */
 const KEPT = 1_000;
 
 const FULL_COPY_BYTES = 100_000_000;
 
-/** Takes a snapshot of the source as of `cutoffAt`; a warm standby queues it as a change, and applies it when it has no other work. */
+/**
+ * Takes a snapshot of the source as of `cutoffAt`. A warm standby queues the snapshot as a change, and applies it when it has no other
+ * work.
+ */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const { configurationId } = configuration;
   const sequence = configuration.pointsTaken + 1;
@@ -38,7 +41,10 @@ export function takeSnapshot(world: World, configuration: Configuration, cutoffA
   return happened(applyNext({ ...taken, standby: queued }, world.now), created);
 }
 
-/** The newest recovery point of a cold protection; the newest one that the standby of a warm protection has applied. */
+/**
+ * Returns the protected recovery point: the newest one of a cold protection, or the newest one that the standby of a warm protection has
+ * applied.
+ */
 export function protectedPoint(configuration: Configuration): RecoveryPoint | undefined {
   if (configuration.settings.mode === 'cold') return configuration.points.at(-1);
   const applied = configuration.standby?.appliedPointId;
@@ -46,9 +52,9 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
 }
 
 /**
- * The points that an activation may name, each with the operation to name together with it. Of a cold protection they are all points, of
- * a warm one only the point that its standby has applied, with the operation that receives the changes. A warm protection has none while
- * its enrollment is not complete.
+ * Lists the points that an activation may name, each with the operation to name together with it. For a cold protection these are all
+ * points. For a warm one it is only the point that the standby has applied, with the operation that receives the changes, and none before
+ * its enrollment is complete.
  */
 export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
   const { points, settings, receiverOperationId, enrolled } = configuration;
@@ -58,12 +64,12 @@ export function selectablePoints(configuration: Configuration): readonly Recover
   return [{ ...point, operationId: receiverOperationId }];
 }
 
-/** Tells if the source had the same sizes when the point was taken as when its protection was last configured. */
+/** Tells if the source had the same sizes when a point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }
 
-/** Hashes a text to 64 characters. */
+/** Hashes a text with SHA-256 to 64 hexadecimal characters. */
 export function hash(text: string): string {
   return hashWith('sha256', text);
 }

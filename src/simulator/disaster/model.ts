@@ -1,20 +1,22 @@
-// The state of disaster readiness as plain JSON. Times are milliseconds since 1970. Whatever can be derived is not stored: each
-// request computes what its client sees, such as readiness and hints.
+// Defines the state of disaster readiness as plain JSON. Times are milliseconds since 1970. What can be derived, such as readiness and
+// hints, is not stored; each request computes it.
 import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 
-/** The names of the environment that a recovery creates, and of its app. */
+/** The names of the environment that a recovery creates, and of the app that it belongs to. */
 export interface TargetNames {
   readonly envName: string;
   readonly createNewApp: boolean;
   readonly appName?: string;
 }
 
-/** The settings of a configuration with every default filled in; without a storageCredentialId it inherits the storage of its source. */
+/**
+ * The settings of a configuration, with every default filled in. Without a storageCredentialId the copies use the storage of the source.
+ */
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** The sizes of a source when a point was taken; a recovery allocates the same. */
+/** The sizes of a source environment when a point was taken; a recovery allocates the same sizes. */
 interface Sizing {
   readonly replicas: number;
   readonly zClouds: number;
@@ -25,7 +27,7 @@ interface Sizing {
   readonly volumeCapacities: readonly string[];
 }
 
-/** The facts about a source environment that a configuration keeps in case the source is deleted. */
+/** The facts about a source environment that its protection keeps, in case the source is deleted. */
 export interface RetainedSource {
   readonly appId: string;
   readonly appName: string;
@@ -36,7 +38,7 @@ export interface RetainedSource {
   readonly sizing: Sizing;
 }
 
-/** A moment of the source to which it can be recovered. */
+/** A moment in the past of a source environment to which it can be recovered. */
 export interface RecoveryPoint {
   readonly pointId: string;
   readonly operationId: string;
@@ -48,7 +50,7 @@ export interface RecoveryPoint {
   readonly createdAt: number;
 }
 
-/** The recovery point and the target of an activation; neither is ever replaced by another. */
+/** The recovery point and the target of an activation, which stay the same until it ends. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -57,13 +59,13 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** The result of an isolated check; cleanupUnverifiable means that its temporary target may still exist. */
+/** The result of an isolated check; cleanupUnverifiable means that the temporary target of the check may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
-/** How far the temporary target of a check has been cleaned up; advisory only. */
+/** How far the temporary target of a check is cleaned up; a client may ignore this. */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
-/** One operation of a protection; it is running while `endedAt` is absent. */
+/** One operation of a protection; the operation is running while `endedAt` is absent. */
 export interface Operation {
   readonly operationId: string;
   readonly kind: OperationKind;
@@ -71,7 +73,7 @@ export interface Operation {
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded' | undefined;
-  /** How many steps in a row have failed in this phase. */
+  /** How many steps of this phase have failed in a row. */
   readonly failedSteps: number;
   readonly stepDueAt?: number | undefined;
   readonly pinned?: Pinned | undefined;
@@ -83,7 +85,7 @@ export interface Operation {
 /** The size of the machine of a warm standby. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
-/** The standby of a warm configuration: it receives every change of the source. */
+/** The standby environment of a warm configuration, which receives every change of the source. */
 export interface Standby {
   readonly targetAppEnvId: string;
   readonly targetAppId: string;
@@ -99,7 +101,7 @@ export interface Standby {
   readonly lastApplyBytes?: number | undefined;
   readonly quickChanges: number;
   readonly progressAt: number;
-  /** Set by the control surface: the standby has fallen behind and applies nothing until this is cleared. */
+  /** Set by the control surface: the standby has fallen behind, and applies nothing until this is false again. */
   readonly heldBehind: boolean;
 }
 
@@ -110,7 +112,7 @@ export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly engine?: 'postgresql' | 'redis';
 }
 
-/** How much still has to be cleaned up. */
+/** The counts of what the provider still has to clean up. */
 export interface CleanupRecord {
   readonly pendingCount: number;
   readonly retainedDiskCount: number;
@@ -118,7 +120,7 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
-/** What the control surface can set on a configuration for longer than one request. */
+/** The circumstances that the control surface can set on a configuration and that outlast the request. */
 type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
 
 /** Everything that the control surface has set on a configuration. */
@@ -150,31 +152,31 @@ export interface Configuration {
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** When the full copy that replaces a broken chain of snapshots begins and ends. */
+  /** When a full copy that replaces a broken chain of snapshots begins and ends. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly nextSnapshotAt?: number | undefined;
   readonly nextValidationAt?: number | undefined;
   readonly standby?: Standby | undefined;
   readonly activationResult?: ActivationResult | undefined;
-  /** When a reset began: from then on no work is done, and the rows stay until the provider has cleaned up. */
+  /** When a reset of the configuration began. No work is done after that; the rows stay until the provider has cleaned up. */
   readonly fencedAt?: number | undefined;
   readonly told: ToldRecord;
-  /** What has happened to the configuration since it was last stored; not stored itself. */
+  /** The events of the configuration since it was last stored; they are not stored with it. */
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: a line for the ledger, and what it does to disks and environments. */
+/** An event of a configuration: a line for the ledger, and the effect on disks and environments. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** Set when a disk is kept under its retention policy. */
+  /** True if this event begins the retention of a disk. */
   readonly retainsDisk?: true;
-  /** Set when a recovered environment becomes live. */
+  /** The activation whose recovered environment becomes live with this event. */
   readonly recovers?: Pinned;
 }
 
-/** A disk that is kept for a while after its machine was retired, even when its configuration is gone. */
+/** A disk that is kept for a while after its machine was retired, even when the configuration that it belonged to is gone. */
 export interface RetainedDisk {
   readonly diskId: string;
   readonly accountId: string;
@@ -183,7 +185,7 @@ export interface RetainedDisk {
   readonly retentionUntil: number;
 }
 
-/** A request that was accepted under its requestId: the same payload gets the same receipt, any other is rejected. */
+/** A request that was accepted under its requestId. The same payload gets the same receipt again; any other payload is rejected. */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;

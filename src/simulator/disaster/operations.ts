@@ -1,38 +1,38 @@
-// Keeps the operations of a configuration: which one runs, which one is active and so holds the lock, how one begins and ends.
+// Keeps the operations of a configuration: which one runs, which one is active and so holds the lock, and how they begin and end.
 import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
-/** How many operations a configuration keeps. Activations and running operations are kept beyond that. */
+/** How many operations a configuration keeps. Activations and running operations are kept in addition. */
 const REMEMBERED = 50;
 
-/** Adds events to a configuration, to be written when it is stored. */
+/** Adds events to a configuration; they are written to the ledger when the configuration is stored. */
 export function happened(configuration: Configuration, ...happenings: readonly Happening[]): Configuration {
   return { ...configuration, happenings: [...(configuration.happenings ?? []), ...happenings] };
 }
 
-/** Finds an operation by its id. */
+/** Finds an operation of a configuration by its id. */
 export function operationOf(configuration: Configuration, operationId: string | undefined): Operation | undefined {
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
-/** Tells if an operation still has steps to do; a receiver that only applies changes has none. */
+/** Tells if an operation still has steps to do; an enrollment that only receives changes has none. */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
 }
 
-/** Finds the operation that still has steps to do. */
+/** Finds the operation of a configuration that still has steps to do. */
 export function busyOperation(configuration: Configuration): Operation | undefined {
   return configuration.operations.find(isBusy);
 }
 
-/** Finds the running activation; one that is being cleaned up after a discard still counts. */
+/** Finds the running activation; an activation that is being cleaned up after a discard still counts. */
 export function runningActivation(configuration: Configuration): Operation | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.kind === 'activation' ? active : undefined;
 }
 
-/** Replaces an operation with its new version. */
+/** Replaces an operation of a configuration with its new version. */
 export function withOperation(configuration: Configuration, changed: Operation): Configuration {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
@@ -40,14 +40,14 @@ export function withOperation(configuration: Configuration, changed: Operation):
   return { ...configuration, operations };
 }
 
-/** Tells if failed steps in this phase permit a discard; they do in the two phases that build the recovered environment. */
+/** Tells if failed steps in a phase permit a discard, as in the two phases that build the recovered environment. */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
 /**
- * Begins an operation, which becomes the active one; only beside the receiver of a warm configuration a check does not. Notes the
- * beginning under the kind `noted`.
+ * Begins an operation and records an event of the kind `noted`. The operation becomes the active one, except for a check of a warm
+ * configuration: there the enrollment that receives changes stays active.
  */
 export function begin(
   world: World,
@@ -84,7 +84,10 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
   return withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) });
 }
 
-/** Ends an operation and releases its lock; the receiver of a warm configuration becomes the active operation again. */
+/**
+ * Ends an operation and releases its lock. In a warm configuration, the enrollment that receives changes becomes the active operation
+ * again.
+ */
 export function end(
   configuration: Configuration,
   operation: Operation,

@@ -1,6 +1,6 @@
-// Carries configurations on as time passes. A step of an operation that succeeds moves the operation on; a step that fails is tried again. A step fails
-// when it needs a region that is down or an app name that is taken. The control surface can also demand failed steps: from the
-// operation that runs at that time, in any phase; if none runs, from the next steps that need a region.
+// Moves operations on as time passes. A step that succeeds moves its operation on; a step that fails is tried again. A step fails when it
+// needs a region that is down or an app name that is taken. The control surface can also demand failed steps. If an operation runs at that
+// time, its next steps fail, in any phase; if none runs, the next steps that need a region fail.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { protectedPoint, takeSnapshot } from './evidence.ts';
@@ -11,7 +11,7 @@ import { waitUntil, withOperation } from './operations.ts';
 import { beforeFirstCopy, finishChange, postponeChange } from './standby.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
-/** Takes one step of an operation. */
+/** Takes one step of an operation, which succeeds or fails. */
 export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
   if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
   switch (operation.kind) {
@@ -68,7 +68,7 @@ function enrollmentStep(world: World, configuration: Configuration, operation: O
   }
 }
 
-/** Takes the first snapshot, starts the snapshot schedule, and gives a warm configuration its standby. */
+/** Takes the first snapshot, starts the snapshot schedule, and creates the standby of a warm configuration. */
 function startCopying(world: World, configuration: Configuration): Configuration {
   const { mode, snapshotIntervalMs } = configuration.settings;
   const standby = mode === 'warm' ? (configuration.standby ?? newStandby(world, configuration)) : undefined;
@@ -97,7 +97,7 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies of a phase that the control surface skipped. */
+/** Makes the copies that belong to a phase which the control surface skipped. */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -125,7 +125,7 @@ function validationStep(configuration: Configuration, operation: Operation, now:
   }
 }
 
-/** Sets the result of a check, and begins to clean up its temporary target. */
+/** Sets the result of a check, and begins to clean up the temporary target of the check. */
 export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { nextValidation: check = 'pass' } = configuration.told;
   const validationCleanup = { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
@@ -133,7 +133,7 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** Records that the temporary target of a check may still exist; the check goes on, so that no recovery can begin. */
+/** Records that the temporary target of a check may still exist. The check does not end, so that no recovery can begin. */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -144,7 +144,7 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
   );
 }
 
-/** Ends a check whose temporary target is gone; its disk is kept for a while. */
+/** Ends a check whose temporary target is gone; the disk of the target is kept for a while. */
 export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
@@ -166,18 +166,18 @@ function activationStep(configuration: Configuration, operation: Operation, now:
     case 'handingOver':
       return promote(configuration, operation, now);
     default:
-      // The copy is restored; or the control surface has set a phase that is no phase of an activation.
+      // Either the copy is restored, or the control surface has set a phase that activations do not have.
       return enter(configuration, operation, 'promoting', now);
   }
 }
 
-/** Ends a discarded activation after its clean-up; the disk of the environment that it built is kept for a while. */
+/** Ends a discarded activation after its clean-up. The disk of the environment that the activation built is kept for a while. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });
 }
 
-/** Creates the recovered environment and ends its activation, which then cannot be discarded any more. */
+/** Creates the recovered environment and ends its activation, which can no longer be discarded. */
 export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { operationId, pinned } = operation;
   if (pinned === undefined) return configuration;
@@ -194,7 +194,7 @@ export function promote(configuration: Configuration, operation: Operation, now:
   return end(promoted, operation, 'succeeded', now);
 }
 
-/** Removes the standby that went live, and ends the schedules of snapshots and checks. */
+/** Removes a standby that went live, and ends the schedules of snapshots and checks. */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const operations = configuration.operations.map((operation) =>
@@ -206,7 +206,7 @@ function withoutStandby(configuration: Configuration, now: number): Configuratio
   return { ...configuration, ...ended, nextValidationAt: undefined, operations };
 }
 
-// What happens by itself, in the order of time. Each configuration has one timer, which is always set to the earliest event.
+// Runs the events that are due, in the order of time. Each configuration has one timer, which is always set to its earliest event.
 
 /** How long a full copy takes that replaces a broken chain of snapshots. */
 const ROLLOVER_MS = 60 * SECOND;
@@ -216,7 +216,7 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** Runs every event that is due, in the order of time. */
+/** Runs every event of a configuration that is due, in the order of time. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
   for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
@@ -225,7 +225,7 @@ export function tick(world: World, before: Configuration): Configuration {
   return configuration;
 }
 
-/** Finds the next event of a configuration; undefined when there is none, as while it is held or being reset. */
+/** Finds the next event of a configuration; undefined when there is none, for example while the configuration is held or being reset. */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
   const [first] = agenda(configuration).toSorted((one, other) => one.at - other.at);
@@ -251,7 +251,7 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** The next time of a schedule after `now`; skips missed times, and keeps the rhythm. */
+/** Returns the next time of a schedule after `now`; skips the times that were missed, and keeps the interval. */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }

@@ -11,7 +11,7 @@ import type { TargetNames, ToldRecord } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
 import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
 
-/** One item of a configure request: an environment and the settings for it. */
+/** One item of a configure request: an environment and the settings for its protection. */
 export interface ProtectionRequest {
   readonly environment: Environment;
   readonly expectedGeneration: number;
@@ -61,7 +61,7 @@ const SNAPSHOT_SCHEDULES: readonly number[] = [
 const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
-/** Says which interval or target breaks its limits first; undefined when none does. */
+/** Names the first interval or target of a request that is outside its limits; returns undefined when all are within. */
 function brokenDuration(asked: AskedSettings): string | undefined {
   const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
   const broken = DURATIONS.find((name) => isBroken(asked[name]));
@@ -70,7 +70,7 @@ function brokenDuration(asked: AskedSettings): string | undefined {
   return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
 }
 
-/** Makes the settings that are suggested for a source; they are also the defaults of a request. */
+/** Makes the settings that are suggested for a source, which are also the defaults of a request. */
 export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),
@@ -83,7 +83,7 @@ export function defaultSettings([destinationRegion]: readonly string[], snapshot
   } as const;
 }
 
-/** The settings of a request, with defaults for those it leaves out. */
+/** Returns the settings of a request, with defaults for those that it leaves out. */
 function agreedSettings(world: World, { environment, asked }: ProtectionRequest): ConfigurationSettings {
   const { accountId, region } = environment;
   const { target: _names, storageCredentialId, ...given } = asked;
@@ -121,7 +121,7 @@ function agreedNames(
 }
 
 /**
- * Completes the names in a request: trims them, always makes a new app for a database, and drops an app name without a new app.
+ * Completes the target names in a request: trims them, always makes a new app for a database, and drops an app name if no app is created.
  * Returns undefined when a required name is missing.
  */
 export function settleNames(asked: AskedNames, source: RetainedSource): TargetNames | undefined {
@@ -132,7 +132,7 @@ export function settleNames(asked: AskedNames, source: RetainedSource): TargetNa
   return createNewApp ? { envName, createNewApp, appName } : { envName, createNewApp };
 }
 
-/** Compares two sets of names. */
+/** Tells if two sets of target names are equal. */
 export function sameNames(one: TargetNames, other: TargetNames): boolean {
   return one.envName === other.envName && one.createNewApp === other.createNewApp && one.appName === other.appName;
 }
@@ -177,7 +177,7 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
   );
 }
 
-/** Tells if an edit keeps region, mode and storage of the copies. If not, the configuration loses its recovery points. */
+/** Tells if an edit keeps the region, mode and storage of the copies. Otherwise the configuration loses its recovery points. */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
   const places = ['destinationRegion', 'mode', 'storageCredentialId'] as const;
   return places.every((name) => before[name] === after[name]);
@@ -197,7 +197,7 @@ function renamed(world: World, standby: Standby, before: Configuration, { target
   return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
-/** The time of the next check: a new interval starts anew, once the schedule has begun. */
+/** Returns the time of the next check. Once the schedule has begun, a changed interval starts it anew. */
 function rescheduled(world: World, { nextValidationAt, settings }: Configuration, agreed: Agreed): number | undefined {
   const { validationIntervalMs } = agreed.settings;
   const isSame = nextValidationAt === undefined || validationIntervalMs === settings.validationIntervalMs;

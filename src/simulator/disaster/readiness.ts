@@ -1,4 +1,4 @@
-// Computes the readiness of a protection whenever a request asks for it. Unknown, expired or failed evidence is never ready.
+// Computes the readiness of a protection for each request. Unknown, expired or failed evidence never counts as ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby } from './model.ts';
 import { protectedPoint } from './evidence.ts';
@@ -6,13 +6,13 @@ import { isBusy } from './operations.ts';
 import { isExcuse } from './told-readiness.ts';
 import { fallenBehind, makesNoProgress } from './standby.ts';
 
-/** For how long a full copy, or a standby that catches up, excuses that the newest point is older than the RPO target. */
+/** How long a running full copy or a standby that catches up excuses a newest point older than the RPO target. */
 const EXCUSE_MS = 12 * HOUR;
 
-/** After how many validation intervals the result of a check expires. */
+/** The number of validation intervals after which the result of a check expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
-/** Computes the readiness of a configuration at a time: its state, and the reason where it is not ready. */
+/** Computes the readiness of a configuration at a time: its state, and the reason when it is not ready. */
 export function readinessAt(configuration: Configuration, now: number) {
   const { told, standby } = configuration;
   const point = protectedPoint(configuration);
@@ -27,14 +27,14 @@ interface Verdict {
   readonly reason?: string | undefined;
 }
 
-/** Decides on the readiness: of the conditions that hold, the first one counts. */
+/** Decides the readiness of a configuration: the first condition that holds counts. */
 function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict {
   const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
   const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');
   const isPointOlderThan = (ms: number) => point === undefined || now - point.cutoffAt > ms;
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
-  /** Replaces a reason that excuses a missed RPO target by the missed target, once the point is too old for an excuse. */
+  /** Once the newest point is too old for any excuse, replaces a reason that excuses a missed RPO target by `rpoExceeded`. */
   const excused = (said: Verdict) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)
       ? needsAttention('rpoExceeded')

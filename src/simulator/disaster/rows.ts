@@ -7,37 +7,37 @@ import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** The row of a configuration: without its recovery points, which are rows of their own. */
+/** The stored row of a configuration. Its recovery points are rows of their own. */
 export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
-/** All protections, indexed by account and by source environment. */
+/** The collection of all protections, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
   account: (row) => row.accountId,
   source: (row) => row.sourceAppEnvId,
 });
 
-/** All recovery points, indexed by configuration. */
+/** The collection of all recovery points, indexed by configuration. */
 export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
   configuration: (row) => row.configurationId,
 });
 
-/** All requests that were accepted with a receipt, by account and requestId. */
+/** The collection of all requests that were accepted with a receipt, by account and requestId. */
 export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => callId(row.accountId, row.requestId));
 
-/** All disks that are kept for a while, indexed by source environment. */
+/** The collection of all disks that are kept for a while, indexed by source environment. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
   source: (row) => row.sourceAppEnvId,
 });
 
-/** The key of an accepted request: a requestId is unique only within its account. */
+/** Returns the key of an accepted request; a requestId is unique only within its account. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The name of the timer that fires when something is due for a configuration. */
+/** The name of the timer that fires when an event of a configuration is due. */
 export const DUE = 'disaster.due';
 
-/** The name of the timer that fires when the retention of a disk ends; it outlives the configuration. */
+/** The name of the timer that fires when the retention of a disk ends. The timer outlives the configuration. */
 export const DISK_DUE = 'disaster.diskDue';
 
 /** Finds a configuration by its id. */
@@ -52,7 +52,7 @@ export function protectionOf(world: World, sourceAppEnvId: string): Configuratio
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** Puts a configuration together from its rows. */
+/** Puts a configuration together from its row and the rows of its recovery points. */
 export function assembled(row: StoredConfiguration, points: readonly RecoveryPoint[]): Configuration {
   return { ...row, points: points.toSorted((one, other) => one.sequence - other.sequence) };
 }
@@ -79,7 +79,7 @@ export function wipe(world: World, configuration: Configuration, last: Happening
   note(world, configuration, last);
 }
 
-/** Writes the changes of the recovery points: removes rows of the oldest points, and adds rows of the newest. */
+/** Writes the changes of the recovery points: removes the oldest rows and adds the newest. */
 function keepPoints(world: World, before: readonly RecoveryPoint[], points: Configuration['points']): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
@@ -109,7 +109,7 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   world.schedule(DISK_DUE, diskId, retentionUntil, { diskId });
 }
 
-/** Lists the kept disks of a source. */
+/** Lists the kept disks of a source environment. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
 }

@@ -1,4 +1,4 @@
-// The rules of validate, activate, discard and reset, and what these requests change at once. Timers do the rest.
+// Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make at once. Timers do the rest.
 import { found } from '../http/refusal.ts';
 import { date, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -11,10 +11,10 @@ import { sameNames } from './protection.ts';
 import { caughtUp } from './standby.ts';
 import { isUp, obstacleTo } from './surroundings.ts';
 
-/** How many steps in a row must fail before a cold activation may be discarded. */
+/** The number of steps in a row that must fail before a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** Says why a configuration refuses every change; undefined when it does not. */
+/** Says why a configuration refuses every change; returns undefined when it does not. */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
     return 'expectedGeneration is not the current generation of this configuration';
@@ -30,21 +30,23 @@ function refusedWhileBusy(configuration: Configuration, expectedGeneration: numb
   return busy === undefined ? undefined : `another operation is in progress: ${busy.kind}`;
 }
 
-/** Says why a check is refused now; undefined when it is not. A failed check that is cleaned up does not block the next one. */
+/**
+ * Says why a check is refused now; returns undefined when it is not. A failed check that is being cleaned up does not block the next check.
+ */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedWhileBusy(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
   return protectedPoint(configuration) === undefined ? 'there is no recovery point to validate' : undefined;
 }
 
-/** The fields of a request for an activation that the rules depend on. */
+/** The fields of an activation request that the rules depend on. */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
-  /** An app name that was sent although no app is created; it has no effect, but a repeated request must send it again. */
+  /** An app name that was sent although no app is created. The name has no effect, but a repeated request must send it again. */
   readonly unusedAppName?: string;
 }
 
-/** Finds the recovery point of an activation; refuses an activation that breaks a rule. */
+/** Finds the recovery point that an activation names; refuses an activation that breaks a rule. */
 export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): RecoveryPoint {
   const refusal =
     refusedWhileBusy(configuration, request.expectedGeneration) ??
@@ -79,7 +81,7 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
   return isSame ? undefined : 'target differs from warmDestination';
 }
 
-/** The operation ids that a client names to check and to recover a warm configuration; each is undefined while that is refused. */
+/** Returns the operation ids that a client names to check and to recover a warm configuration; each is undefined while that is refused. */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
   const isSettled = refusedValidation(configuration, generation) === undefined;
@@ -90,7 +92,7 @@ export function warmHints(configuration: Configuration) {
   };
 }
 
-/** Begins an activation: fixes its recovery point, its target and the ids of the recovered environment. */
+/** Begins an activation; fixes its recovery point, its target and the ids of the recovered environment. */
 export function acceptActivation(
   world: World,
   configuration: Configuration,
@@ -108,7 +110,7 @@ export function acceptActivation(
   return begin(world, { ...configuration, rollover: undefined }, 'activation', 'activation.accepted', pinned);
 }
 
-/** Says why an operation may not be discarded now; undefined when it may. */
+/** Says why an operation may not be discarded now; returns undefined when it may. */
 export function refusedDiscard(world: World, { settings }: Configuration, operation: Operation): string | undefined {
   const { kind, endedAt, phase } = operation;
   if (kind !== 'activation') return 'this operation is no activation';
@@ -126,8 +128,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation: its work stops at once, and so do failed steps that the control surface demanded. A timer later
- * cleans up what the activation built.
+ * Begins to discard an activation. Its work stops at once, and no more steps that the control surface demanded to fail do so. A timer later
+ * cleans up what the activation has built.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -137,7 +139,7 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
   return happened({ ...withOperation(configuration, cleaning), told }, accepted);
 }
 
-/** Says why a reset is refused: an activation is running that does not keep failing. Undefined when it is not refused. */
+/** Says why a reset is refused: an activation is running and has not failed repeatedly. Returns undefined when the reset is allowed. */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
@@ -151,7 +153,7 @@ export function fence(configuration: Configuration, now: number): Configuration 
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
 }
 
-/** Counts the recovered environments that a configuration still owns: its standby, or what a running activation builds. */
+/** Counts the recovered environments that a configuration still owns: its standby, or the one that a running activation builds. */
 export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }

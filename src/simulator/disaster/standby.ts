@@ -1,5 +1,5 @@
-// Runs a warm standby. It applies a first copy and then every change in turn. Its machine grows when changes take too long, and
-// shrinks again later; a new size restarts the machine between two changes.
+// Runs a warm standby, which applies a first copy and then every change in order. Its machine grows when changes take too long, and shrinks
+// again later. A new size restarts the machine between two changes.
 import { SECOND, STEP_RETRY_MS } from './durations.ts';
 import { withEvidence } from './told-readiness.ts';
 import type { Configuration, Standby, StandbyShape, ToldRecord } from './model.ts';
@@ -8,27 +8,27 @@ import { happened } from './operations.ts';
 /** How long a standby restarts when its machine gets another size. */
 const RESTART_MS = 30 * SECOND;
 
-/** A first copy of this size or more gets a larger machine. */
+/** The size from which a first copy gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
-/** After how many quick changes in a row the machine that grew for the first copy shrinks again. */
+/** The number of quick changes in a row after which a machine that grew for the first copy shrinks again. */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
-/** After how many quick changes in a row the machine that grew for slow changes shrinks again. */
+/** The number of quick changes in a row after which a machine that grew for slow changes shrinks again. */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** After how many snapshot intervals without an applied change a standby makes no progress. */
+/** The number of snapshot intervals without an applied change after which a standby counts as making no progress. */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
-/** The fields of a standby that waits for its first copy. */
+/** Returns the fields of a standby that waits for its first copy. */
 export function beforeFirstCopy({ firstCopyBytes }: ToldRecord, now: number) {
   const shape = shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
   return { ...shape, applying: undefined, firstCopyDone: false, quickChanges: 0, progressAt: now };
 }
 
-/** Restarts the first copy, with the size that the control surface set. */
+/** Restarts the first copy of a standby, with the size that the control surface set. */
 export function withFirstCopyAgain(standby: Standby, told: ToldRecord, now: number): Standby {
   const { appliedPointId, lastApplyBytes: bytes = 0 } = standby;
   const applied = appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes }];
@@ -36,12 +36,12 @@ export function withFirstCopyAgain(standby: Standby, told: ToldRecord, now: numb
   return { ...standby, ...beforeFirstCopy(told, now), backlog };
 }
 
-/** The size of a standby's machine together with the reason for it. */
+/** Returns the size of a standby's machine together with the reason for this size. */
 export function shapeFor(shape: StandbyShape): Pick<Standby, 'shape' | 'reason'> {
   return { shape, reason: { standard: undefined, seedBoost: 'catchingUp', sustained: 'standardTooSlow' }[shape] };
 }
 
-/** Begins to apply the next change, unless the standby is applying one or is held back. */
+/** Begins to apply the next change to a standby, unless it is applying another one or is held back. */
 export function applyNext(configuration: Configuration, now: number): Configuration {
   const { standby, told } = configuration;
   const [change] = standby?.backlog ?? [];
@@ -57,7 +57,7 @@ function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
-/** Finishes the change that the standby is applying; its point becomes the protected one. */
+/** Finishes the change that the standby is applying; the recovery point of the change becomes the protected one. */
 export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
@@ -86,7 +86,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
   return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
-/** Delays the change that the standby is applying, because its region is down. */
+/** Delays the change that the standby is applying, because the region of the standby is down. */
 export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
   if (standby?.applying === undefined) return configuration;
@@ -116,8 +116,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * Tells if changes wait but none was applied for several snapshot intervals. A standby that the control surface holds back still
- * counts as making progress, unless its whole configuration is held.
+ * Tells if changes wait but the standby has applied none for several snapshot intervals. A standby that the control surface holds back
+ * still counts as making progress, unless its whole configuration is held.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;

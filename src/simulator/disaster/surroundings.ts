@@ -1,5 +1,5 @@
-// Reads what disaster readiness needs from other areas: environments as sources, and regions as destinations. Also creates the
-// recovered environment.
+// Reads what disaster readiness needs from other areas: environments as sources, and regions as destinations. Also creates the recovered
+// environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { isDatabase } from '../apps/presets.ts';
 import { createEnvironment, type Environment, environments } from '../environments/environment.ts';
@@ -12,23 +12,23 @@ import { runningActivation } from './operations.ts';
 const VOLUME_CAPACITY = '10Gi';
 const WITHOUT_VOLUMES: readonly string[] = ['FUNCTION', 'JOB'];
 
-/** Finds an environment of an account. */
+/** Finds an environment of an account by its id. */
 export function environmentIn(world: World, accountId: string, appEnvId: string): Environment | undefined {
   const environment = world.of(environments).get(appEnvId);
   return environment?.accountId === accountId ? environment : undefined;
 }
 
-/** The facts about an environment that its protection keeps. */
+/** Collects the facts about an environment that its protection keeps. */
 export function sourceOf(world: World, environment: Environment): RetainedSource {
   const { appId, name: environmentName, region } = environment;
-  // A list of the past may show an environment whose app is deleted by now.
+  // A list that shows an older state may contain an environment whose app is already deleted.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
   const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
   const sizing = sizingOf(environment);
   return { appId, appName, environmentName, region, dockerPreset, isDatabase: isDatabase(dockerPreset), sizing };
 }
 
-/** The current facts about the source of a configuration; undefined when the source is deleted. */
+/** Collects the current facts about the source of a configuration; returns undefined when the source is deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
@@ -47,7 +47,7 @@ function sizingOf({ resources, volumes }: Environment): RetainedSource['sizing']
   };
 }
 
-/** Lists the reasons why an environment cannot be protected; none when it can be. */
+/** Lists the reasons why an environment cannot be protected; returns an empty list when it can be. */
 export function unsupportedReasons(world: World, environment: Environment): readonly string[] {
   const { dockerPreset } = sourceOf(world, environment);
   const reasons: string[] = [];
@@ -58,7 +58,7 @@ export function unsupportedReasons(world: World, environment: Environment): read
   return reasons;
 }
 
-/** Lists the regions that can hold the copies of a source. Its own region comes last, as it needs an acknowledgement. */
+/** Lists the regions that can hold the copies of a source. The region of the source comes last, because it needs an acknowledgement. */
 export function eligibleDestinations(world: World, { region: own }: Pick<Environment, 'region'>): readonly string[] {
   const all = world.of(regions).all();
   const names = all.filter(({ name }) => supports(world, name)).map(({ name }) => name);
@@ -80,19 +80,19 @@ export function destinationUp(world: World, { settings }: Configuration): boolea
   return isUp(world, settings.destinationRegion);
 }
 
-/** Tells if the source environment exists, and its region is up and supports disaster readiness. */
+/** Tells if a source environment exists, and its region is up and supports disaster readiness. */
 export function sourceReachable(world: World, configuration: Configuration): boolean {
   const region = sourceNow(world, configuration)?.region ?? '';
   return isUp(world, region) && supports(world, region);
 }
 
-/** Tells if the running activation could create its environment: its app exists, or the name of a new app is free. */
+/** Tells if the running activation could create its environment: the app exists, or the name of a new app is free. */
 export function handoffPossible(world: World, configuration: Configuration): boolean {
   const target = runningActivation(configuration)?.pinned?.target;
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** Says why no recovered environment can be created under these names; undefined when it can. */
+/** Says why no recovered environment can be created under these names; returns undefined when one can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
   const unique = world.readings['names.apps'] === 'unique';
@@ -100,7 +100,7 @@ export function obstacleTo(world: World, { accountId, source }: Configuration, t
   return taken ? 'an app with this name exists already' : undefined;
 }
 
-/** The target environment of a protection: its warm standby, or the environment that an activation created. */
+/** Finds the target environment of a protection: its warm standby, or the environment that an activation created. */
 export function targetOf(world: World, configuration: Configuration) {
   const { standby, target, source, activationResult } = configuration;
   if (standby !== undefined && target !== undefined) {
@@ -113,15 +113,16 @@ export function targetOf(world: World, configuration: Configuration) {
   return { appEnvId, appId, appName: world.of(apps).get(appId)?.name ?? '', environmentName };
 }
 
-/** The engine of a database that the service starts by itself after a recovery; undefined for what the user must deploy. */
+/** Returns the engine of a database that the service itself starts after a recovery; undefined for a workload that the user must deploy. */
 export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
   if (dockerPreset === 'POSTGRESQL') return 'postgresql';
   return dockerPreset === 'REDIS' ? 'redis' : undefined;
 }
 
 /**
- * Creates the recovered environment, and a new app for it if its target says so. It gets the sizes and volumes of its source, but
- * not image, secrets, variables and hosts. A PostgreSQL or Redis database runs at once; everything else waits to be deployed.
+ * Creates the recovered environment, and a new app for it if the target says so. The environment gets the sizes and volumes of its source,
+ * but not its image, secrets, variables and hosts. A PostgreSQL or Redis database runs at once; every other workload waits for a
+ * deployment.
  */
 export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
   const { accountId, source, settings, sourceAppEnvId } = configuration;
@@ -148,7 +149,7 @@ export function bringToLife(world: World, configuration: Configuration, pinned: 
   });
 }
 
-/** The settings that the app of a recovered environment copies from the source app. */
+/** Selects the settings that the app of a recovered environment copies from the source app. */
 function settingsOf(app: App): Partial<App> {
   const { dockerPresetVersion, contextDir, dockerfilePath, useImage, port, builder } = app;
   return present({ contextDir, useImage, builder, dockerPresetVersion, dockerfilePath, port });

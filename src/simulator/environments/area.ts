@@ -13,7 +13,7 @@ import { type Environment, environmentNamed, type EnvironmentResources, environm
 import { isCliEnvName, requireRunnable } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
-/** Reads a status: a known word in lower case, any other word unchanged. */
+/** Reads the status of an environment: a known word in lower case, any other word unchanged. */
 const statusFrom: Reads<string> = (value, name) => {
   const word = text()(value, name);
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
@@ -127,7 +127,7 @@ export const environmentsArea: Area = {
     lifecycle('start', start, []),
   ],
   timers: { [deploymentTimers.passes]: pass, [deploymentTimers.settles]: settle },
-  // In the real service only its console can create, change and delete environments.
+  // These routes take the place of the real service's console, which alone can create, change and delete environments.
   control: [
     control('POST /environments', 'creates an environment', newFields, create),
     control('GET /environments/:id', 'an environment with everything the interface hides', nothing, ({ world, id }) =>

@@ -9,7 +9,7 @@ export function addImage(world: World, environment: Environment, image: string):
 }
 
 /**
- * Gives an environment a new version built from its git branch, or from the inputs of the version `from`. Takes the image of an earlier
+ * Gives an environment a new version, built from its git branch or from the inputs of the version `from`. Uses the image of an earlier
  * build with the same inputs, unless `forced` demands a new build.
  */
 export function addBuild(
@@ -25,7 +25,7 @@ export function addBuild(
   return addContent(world, environment, image, buildHash);
 }
 
-/** Tells if an environment of this app can be built: it needs source mode and a git branch. */
+/** Tells if an environment of an app can be built: its app needs source mode, and the environment a git branch. */
 export function isBuiltFromGit(app: App, environment: Environment): boolean {
   return !app.useImage && kindOf(app) !== 'database' && environment.gitBranch !== undefined;
 }
@@ -35,23 +35,23 @@ const buildFields = 'useImage dockerPreset builder contextDir dockerfilePath cus
   ' ',
 );
 
-/** The fields that decide which image runs, for an app that is not built from source. */
+/** The fields of an app that decide which image it runs, if the app is not built from source. */
 const imageFields = ['useImage', 'image'];
 
-/** Selects the pending changes that need a new version; a restart of the current version leaves them pending. */
+/** Selects the pending changes that need a new version; a restart of the current version leaves these pending. */
 function needsNewVersion(app: App, pendingChanges: readonly string[]): readonly string[] {
   const fields = app.useImage ? imageFields : buildFields;
   return pendingChanges.filter((name) => fields.includes(name));
 }
 
-/** Makes a new version if the pending changes of an environment need one; undefined otherwise. */
+/** Makes a new version if the pending changes of an environment need one; returns undefined otherwise. */
 export function versionForChanges(world: World, environment: Environment, app: App): Versioned | undefined {
   if (needsNewVersion(app, environment.pendingChanges).length === 0) return undefined;
   if (app.useImage) return app.image === undefined ? undefined : addImage(world, environment, app.image);
   return isBuiltFromGit(app, environment) ? addBuild(world, environment, app) : undefined;
 }
 
-/** Lists everything that a build depends on: the source, and how it is built. */
+/** Lists everything that the result of a build depends on: the source, and how it is built. */
 function buildInputs(app: App, gitBranch: string): readonly string[] {
   const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
   const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;
@@ -68,15 +68,18 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
 /** The kinds of deployment: run a new version, run an existing version again, start or stop the current version. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
-/** How a deployment ends. The interface gives the status after stop and start; for the other kinds the reading `deploy.settles` decides. */
+/**
+ * The status with which a deployment ends. The interface gives the status after stop and start; for the other kinds the reading
+ * `deploy.settles` decides.
+ */
 const settlesTo = { newVersion: 'deployment', restart: 'deployment', start: 'running', stop: 'stopped' } as const;
 
 type Settles = (typeof settlesTo)[DeploymentKind];
 
-/** Status words that the interface does not document; a client must cope with them. */
+/** Words for the status of an environment that the interface does not document; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment, and writes to the ledger which action caused it and which version it runs. */
+/** Begins a deployment, and writes into the ledger which action caused it and which version it deploys. */
 export function begin(
   world: World,
   environment: Environment,
@@ -90,7 +93,7 @@ export function begin(
   return deploy(world, environment, kind);
 }
 
-/** Begins a deployment of an environment; it replaces a deployment that still runs. */
+/** Begins a deployment of an environment; it replaces a deployment that is still running. */
 export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
   endDeployment(world, appEnvId);
@@ -110,7 +113,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** Selects the pending changes that are still pending after a deployment. */
+/** Selects the pending changes that stay pending after a deployment. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -127,7 +130,7 @@ function scheduleEnd(world: World, appEnvId: string, settles: Settles): void {
   }
 }
 
-/** Shows an undocumented status word in the middle of a deployment. */
+/** Shows an undocumented word as the status of an environment in the middle of a deployment. */
 export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
@@ -148,13 +151,16 @@ export function settle(world: World, { appEnvId, settlesTo: settles }: Due): voi
   world.change(environments, settled, 'environment.settled', { status });
 }
 
-/** Sets the status that the control surface demands, and ends a running deployment. */
+/** Sets the status of an environment to the one that the control surface demands, and ends a running deployment. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   endDeployment(world, environment.appEnvId);
   return { ...environment, statusBefore: undefined, status };
 }
 
-/** Spells a status as responses do: in lower case in lists and in upper case after deployments, unless the reading `status.words` says otherwise. */
+/**
+ * Spells the status of an environment as responses do: in lower case in lists and in upper case after deployments, unless the reading
+ * `status.words` says otherwise.
+ */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
   const words = world.readings['status.words'];
   if (words === 'lower') return status.toLowerCase();

@@ -14,7 +14,7 @@ export const startupFields = fields({ command: text(), args: list(text({ min: 0 
 /** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Reads the settings of a function, with the same limits for every account. */
+/** Reads the settings of a function. Their limits are the same for every account. */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -27,7 +27,7 @@ export const functionFields = fields({
 /** The settings of a function. */
 type FunctionSettings = ReturnType<typeof functionFields>;
 
-/** The size of an environment. */
+/** The size of an environment: its containers, CPU and memory. */
 export interface EnvironmentResources {
   readonly containers: number;
   readonly zClouds: number;
@@ -47,33 +47,33 @@ export interface Environment {
   readonly region: string;
   readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
-  /** The status in lower case: running, stopped, updating. */
+  /** The status in lower case, such as running, stopped or updating. */
   readonly status: string;
   readonly resources: EnvironmentResources;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** True once the environment has been deployed. */
+  /** True once the environment has been deployed for the first time. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
   readonly startupConfig?: StartupSettings | undefined;
   readonly functionConfig?: FunctionSettings;
-  /** The values of variables by their names; all of them are secret runtime variables. */
+  /** The values of the environment variables by name; all variables are secret and available at run time. */
   readonly envVars: Readonly<Record<string, string>>;
-  /** The fields of the app that were changed and wait for the next deployment. */
+  /** The names of the fields of the app that were changed and wait for the next deployment. */
   readonly pendingChanges: readonly string[];
-  /** The job settings in effect: pending changes of the app are not among them. */
+  /** The job settings in effect; changes of the app that wait for a deployment are not in them. */
   readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
-  /** The number of the newest version. */
+  /** The number of the newest version of the environment. */
   readonly versions: number;
   /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  /** The status before the deployment in progress; a deployment that replaces this one keeps the value. */
+  /** The status before the running deployment; a deployment that replaces a running one keeps this status. */
   readonly statusBefore?: string | undefined;
 }
 
-/** All environments. */
+/** The collection of all environments. */
 export const environments = collection<Environment>('environments', (environment) => environment.appEnvId, {
   account: (environment) => environment.accountId,
   app: (environment) => environment.appId,
@@ -89,13 +89,13 @@ export interface DeployedContent {
   readonly buildHash: string;
 }
 
-/** An environment with the version that was just made for it. */
+/** An environment, and the version that was just made for it. */
 export interface Versioned {
   readonly environment: Environment;
   readonly content: DeployedContent;
 }
 
-/** All versions of all environments. */
+/** The collection of all versions of all environments. */
 export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
   environment: (content) => content.appEnvId,
 });
@@ -103,11 +103,13 @@ export const contents = collection<DeployedContent>('contents', (content) => con
 /** The fields of a new environment; only app, name and region are required. */
 export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
   Partial<Omit<Environment, 'accountId' | 'slug' | 'deploymentName' | 'createdAt' | 'updatedAt'>> & {
-    /** The membership that creates the environment; if it has a list of environments, the new one is added to that list. */
+    /**
+     * The membership that creates the environment. If the membership may see only listed environments, the new one is added to the list.
+     */
     readonly createdBy?: string;
   };
 
-/** Creates an environment; if it is deployed, also its first version. */
+/** Creates an environment and, if it is created as deployed, its first version. */
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);
@@ -157,7 +159,7 @@ export function environmentNamed(world: World, appEnvId: string): Environment {
   return found(world.of(environments).get(appEnvId), 'app environment not found');
 }
 
-/** Finds an environment that the caller may see and change; refuses with 404 or 403. */
+/** Finds an environment that the caller may see and change; refuses with 404 when there is none, and with 403 when the caller may not. */
 export function environmentFor(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
@@ -198,10 +200,10 @@ export function withCurrent(environment: Environment, content: DeployedContent):
   return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
 }
 
-/** The names of the timers of a deployment: one shows an undocumented status, the other one ends the deployment. */
+/** The names of the timers of a deployment: one shows an undocumented status, the other ends the deployment. */
 export const deploymentTimers = { passes: 'environments.passes', settles: 'environments.settles' } as const;
 
-/** Ends a deployment before its time. */
+/** Ends a deployment before its time is over. */
 export function endDeployment(world: World, appEnvId: string): void {
   for (const kind of Object.values(deploymentTimers)) world.cancel(kind, appEnvId);
 }
@@ -214,14 +216,16 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
-    // An empty list would mean access to every environment, so the last id stays in the list.
+    // Keep the last id in the list: an empty list would mean access to every environment.
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
   world.remove(environments, environment, 'environment.deleted', { name, volumesKept: volumes });
 }
 
-/** Refuses an app that cannot run as asked: a function needs a region that supports it and no volumes, CouchDB has one node. */
+/**
+ * Refuses an app that cannot run as asked. A function needs a region that supports functions, and has no volumes; CouchDB runs on one node.
+ */
 export function requireRunnable(
   world: World,
   { dockerPreset }: App,
@@ -235,12 +239,12 @@ export function requireRunnable(
   }
 }
 
-/** The image that an app runs at first. */
+/** Returns the image that an app runs before anything else was deployed. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }
 
-/** Tells if an environment of an account has a cliEnvName. */
+/** Tells if an environment of the account has this cliEnvName. */
 export function isCliEnvName(world: World, accountId: string, name: string): boolean {
   return world.of(environments).where('cliEnvName', `${accountId}/${name}`).length > 0;
 }

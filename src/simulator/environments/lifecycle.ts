@@ -94,7 +94,10 @@ export function start(call: AreaCall): AreaAnswer {
   return begun(call.world, environment, ['start', 'start'], 'Environment is starting');
 }
 
-/** Begins a deployment and answers with its beginning; refuses it while another one runs, when the reading `deploy.whileUpdating` says so. */
+/**
+ * Begins a deployment and answers with its beginning; refuses while another deployment runs, when the reading `deploy.whileUpdating` says
+ * so.
+ */
 function begun(
   world: World,
   environment: Environment,
@@ -116,7 +119,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
   return content;
 }
 
-/** Finds the version that a rebuild repeats; undefined when the request is no rebuild. */
+/** Finds the version that a rebuild repeats; returns undefined when the request is no rebuild. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());
@@ -157,7 +160,7 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   return next;
 }
 
-/** Adds variables to an environment, or changes their values; a new variable is secret and available at run time. */
+/** Adds variables to an environment, or changes their values. A new variable is secret and available at run time. */
 function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
@@ -173,7 +176,7 @@ function withFunctionConfig(environment: Environment, app: App, body: BodyFields
   if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
-  // A maximum of 0 means no maximum.
+  // A maximum scale of 0 means that there is no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
     throw invalid('functionConfig.minScale must not be above maxScale');
   }

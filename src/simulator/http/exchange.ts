@@ -1,39 +1,39 @@
 import type { BodyFields } from './fields.ts';
 import { invalid, RequestRefusal } from './refusal.ts';
 
-/** A request that came over a socket or from the same process. */
+/** A request to the simulator, from a socket or from the same process. */
 export interface HttpRequest {
   readonly method: string;
-  /** The path and the query. */
+  /** The path and the query of the request. */
   readonly url: string;
-  /** The headers by their names in lower case. */
+  /** The headers of the request, by their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: Uint8Array | string | undefined;
-  /** True when the body was longer than allowed; it is then not kept. */
+  /** True when the body was longer than allowed; the body is then not kept. */
   readonly tooLarge?: boolean;
 }
 
-/** What a client gets: an answer, a broken connection, nothing at all, or a stream of events. */
+/** What a client receives: an answer, a broken connection, nothing at all, or a stream of events. */
 export type Reply = Answered | Unanswered | Stream;
 
-/** An answer, and how it is sent. */
+/** An answer to a request, and how the answer is sent. */
 export interface Answered {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Makes a long body piece by piece while it is sent. */
+  /** Makes a long body in pieces while the answer is sent. */
   readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
-  /** Closes the connection after this many bytes of the body. */
+  /** The number of bytes of the body after which the connection is closed. */
   readonly truncate?: number;
-  /** Sends the body byte by byte, with this many milliseconds for each. */
+  /** The milliseconds for each byte, to send the body byte by byte. */
   readonly msPerByte?: number;
-  /** Sends a JSON object of this many bytes instead of the body. */
+  /** The length in bytes of a JSON object to send instead of the body. */
   readonly hugeBody?: number;
 }
 
-/** Makes an answer that is sent normally. */
+/** Makes an answer that is sent without a fault. */
 export function answered(
   status: number,
   body: string,
@@ -43,7 +43,7 @@ export function answered(
   return { kind: 'answered', status, headers, body, committed };
 }
 
-/** No answer: the connection is reset, or stays open without a byte. */
+/** No answer: the connection is reset, or it stays open and no byte is sent. */
 interface Unanswered {
   readonly kind: 'reset' | 'silent';
   readonly committed: boolean;
@@ -56,19 +56,19 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** What the socket server needs of a service. */
+/** What the socket server needs from the service that it serves. */
 export interface Served {
   handle(request: HttpRequest): Promise<Reply>;
-  /** The longest body that the service takes at an address, in bytes. */
+  /** Returns the longest body that the service takes at an address, in bytes. */
   longestBody(url: string): number;
-  /** Stops long work, because the service is about to close. */
+  /** Stops work that takes long, because the service is about to close. */
   stop(): void;
   close(): Promise<void>;
 }
 
 /**
- * Reduces a request target to path and query. A target in absolute form (`GET http://host/path`) also gives the host, which then
- * replaces the Host header.
+ * Reduces a request target to path and query. If the target has the absolute form (`GET http://host/path`), its host replaces the Host
+ * header.
  */
 export function originForm(target: string): { readonly url: string; readonly host?: string } {
   if (target.startsWith('/')) return { url: target };
@@ -91,7 +91,10 @@ export function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
 /** The longest body of a public request in bytes. */
 export const longestBody = 1024 * 1024;
 
-/** Reads the JSON object in the body of a request. Only a lenient reader takes a missing body, as {}, and any Content-Type. */
+/**
+ * Reads the JSON object in the body of a request. A strict reader requires a body and the Content-Type application/json; a lenient reader
+ * takes any Content-Type, and reads a missing body as {}.
+ */
 export function bodyOf(request: HttpRequest, reader: 'strict' | 'lenient'): BodyFields {
   if (request.tooLarge === true) throw new RequestRefusal(413, 'the body is longer than this path takes');
   const bytes = bytesOf(request.body);

@@ -3,7 +3,7 @@ import { invalid } from './refusal.ts';
 /** An unchecked object from a client: a body, a query, or an object inside a body. */
 export type BodyFields = Readonly<Record<string, unknown>>;
 
-/** Checks a value from a client and returns it with its type; a refusal names the field. */
+/** A function that checks a value from a client and returns the value with its type. A refusal names the field. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
 /** Tells if a client sent a field. */
@@ -11,18 +11,18 @@ export function sent(from: BodyFields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
 
-/** Reads a field; refuses when it was not sent. A refusal calls the field `called`. */
+/** Reads a field of an object; refuses when the field was not sent. A refusal calls the field `called`. */
 export function required<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T {
   if (!sent(from, name)) throw invalid(`${called} is required`);
   return reads(from[name], called);
 }
 
-/** Reads a field that may be left out; null does not count as left out. */
+/** Reads a field of an object that may be left out. Null does not count as left out. */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
   return sent(from, name) ? reads(from[name], called) : undefined;
 }
 
-/** Reads a text with limits of its length in characters; it may be empty only if `min` is 0. */
+/** Makes a reader of a text with limits of its length in characters. The text may be empty only if `min` is 0. */
 export function text(options: { readonly min?: number; readonly max?: number } = {}): Reads<string> {
   const { min = 1, max } = options;
   return (value, name) => {
@@ -35,13 +35,13 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   };
 }
 
-/** Reads true or false. */
+/** Reads a field that is true or false. */
 export const flag: Reads<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);
   return value;
 };
 
-/** Reads true, and refuses everything else. */
+/** Reads a field that must be true. */
 export const onlyTrue: Reads<true> = (value, name) => {
   if (value !== true) throw invalid(`${name} must be true`);
   return true;
@@ -53,7 +53,7 @@ export const queryFlag: Reads<boolean> = (value, name) => {
   return value === 'true';
 };
 
-/** Reads a finite number within bounds. */
+/** Makes a reader of a finite number within bounds. */
 export function number(
   options: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
 ): Reads<number> {
@@ -66,7 +66,7 @@ export function number(
   };
 }
 
-/** Reads a whole number within bounds from a query parameter. */
+/** Makes a reader of a query parameter that is a whole number within bounds. */
 export function queryNumber(options: { readonly min: number; readonly max: number }): Reads<number> {
   const reads = number({ ...options, whole: true });
   return (value, name) => {
@@ -75,7 +75,7 @@ export function queryNumber(options: { readonly min: number; readonly max: numbe
   };
 }
 
-/** Reads a text that must be one of several words. */
+/** Makes a reader of a text that must be one of several words. */
 export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   return (value, name) => {
     const known = words.find((word) => word === value);
@@ -84,7 +84,7 @@ export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   };
 }
 
-/** Reads a list whose items are all of one kind. */
+/** Makes a reader of a list; `reads` reads each item. */
 export function list<T>(reads: Reads<T>, options: { readonly min?: number; readonly max?: number } = {}): Reads<T[]> {
   const { min = 0, max = Infinity } = options;
   return (value, name) => {
@@ -95,13 +95,13 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
   };
 }
 
-/** Reads an object, but none of its fields. */
+/** Reads an object without checking its fields. */
 export const object: Reads<BodyFields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
   return value as BodyFields;
 };
 
-/** Reads a value that may be null. */
+/** Makes a reader of a value that may be null. */
 export function orNull<T>(reads: Reads<T>): Reads<T | null> {
   return (value, name) => (value === null ? null : reads(value, name));
 }
@@ -110,22 +110,22 @@ interface Must<T> {
   readonly must: Reads<T>;
 }
 
-/** Marks a field in the description of an object as required. */
+/** Marks a field as required in a description of an object. */
 export function must<T>(reads: Reads<T>): Must<T> {
   return { must: reads };
 }
 
-/** The fields of an object, and how to read each; fields without `must` may be left out. */
+/** The description of an object: how to read each field. Fields without `must` may be left out. */
 export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
-/** The type of an object that was read by a description of its fields; it lacks the fields that were not sent. */
+/** The type of an object that was read by a `FieldShape`; fields that were not sent are absent. */
 export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
 } & {
   readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
 };
 
-/** Reads the described fields of an object, in the order of the description; `inside` is the name of the object. */
+/** Reads the fields of an object in the order of their description; `inside` is the name of the object in refusals. */
 export function readFields<const S extends FieldShape>(from: BodyFields, shape: S, inside = ''): ReadFields<S> {
   const read = Object.entries(shape).map(([name, reads]) => {
     const called = pathTo(inside, name);
@@ -141,7 +141,7 @@ function pathTo(inside: string, name: string): string {
   return inside === '' ? name : `${inside}.${name}`;
 }
 
-/** Reads the described fields of an object, and refuses others. */
+/** Makes a reader of an object, which reads the described fields and refuses all others. */
 export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S>> {
   return (value, name) => {
     const from = object(value, name);
@@ -150,7 +150,7 @@ export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S
   };
 }
 
-/** Reads an object with any keys, whose values are all of one kind. */
+/** Makes a reader of an object with any keys; `reads` reads each value. */
 export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   return (value, name) => {
     const entries = Object.entries(object(value, name));
@@ -164,7 +164,7 @@ export function onlyFields(from: BodyFields, name: string, known: readonly strin
   if (other !== undefined) throw invalid(`${pathTo(name, other)} is not a known field`);
 }
 
-/** Copies an object without the fields that are undefined. */
+/** Copies an object without the fields whose value is undefined. */
 export function present<T extends object>(from: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(from).filter(([, value]) => value !== undefined)) as never;
 }

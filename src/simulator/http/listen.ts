@@ -1,6 +1,6 @@
 /**
- * Serves the simulator on a socket. It acts on a request only when it has read the whole body. A client that sends too slowly meets a
- * deadline; a stream of events that nobody reads is closed.
+ * Serves the simulator on a socket. A request is handled only when its whole body was read. A client that sends too slowly is cut off at a
+ * deadline. A stream of events that its client does not read is closed.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answered, originForm, type Reply, type Served, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
 
-/** The address to listen on. */
+/** The address and port to listen on. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -31,7 +31,7 @@ const longestHeaders = 32 * 1024;
 const mostWaiting = 1024 * 1024;
 
 /**
- * Starts a simulator on a socket. It calls `make` only once the address is taken, so that a second start on the same address by mistake
+ * Starts a simulator on a socket. `make` is called only after the socket is bound, so that a second start on the same address by mistake
  * cannot touch the state of the first.
  */
 export async function listen<S extends Served>(make: () => S, options: ListenOptions): Promise<ListeningTo<S>> {
@@ -66,7 +66,7 @@ async function closed(server: Server, simulator: Served): Promise<void> {
   simulator.stop();
   const ended = once(server.close(), 'close');
   server.closeIdleConnections();
-  // Give running answers a moment to end, then close every connection: streams and silent replies would never end.
+  // Give running answers a moment to end, then close every connection: streams and requests that stay unanswered would never end.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
   await ended;
   clearTimeout(impatient);
@@ -75,8 +75,8 @@ async function closed(server: Server, simulator: Served): Promise<void> {
 
 async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection to a browser after each answer. A browser repeats a request when a kept connection breaks, so its user
-  // would not see a fault that breaks the connection.
+  // Close the connection to a browser after each answer. When a kept connection breaks, a browser repeats the request, so its user would
+  // not see a fault that breaks the connection.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
@@ -86,12 +86,14 @@ async function serve(simulator: Served, incoming: IncomingMessage, outgoing: Ser
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
-    // Do not answer with success when the client is gone or the state could not be written.
+    // Do not answer with success when the client is gone or the state could not be written to disk.
     outgoing.destroy();
   }
 }
 
-/** Reads a whole body, so that a client that sends it sees the answer; undefined when it is longer than allowed. */
+/**
+ * Reads a whole body, so that a client that is still sending it sees the answer; returns undefined when the body is longer than allowed.
+ */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -123,7 +125,7 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
     outgoing.setHeader('content-length', reply.hugeBody);
     return pipeline(hugeBody(reply.hugeBody), outgoing);
   }
-  // A piece is made only when the client has read the one before.
+  // Make a piece only when the client has read the piece before.
   if (reply.pieces !== undefined) return pipeline(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);
@@ -160,7 +162,7 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
   const stop = reply.subscribe((event) => {
-    // Close the connection of a client that does not read; the page reconnects and asks for the events it missed.
+    // Close the connection of a client that does not read; the page reconnects and asks for the events that it missed.
     if (outgoing.writableLength > mostWaiting) outgoing.destroy();
     else outgoing.write(event);
   });

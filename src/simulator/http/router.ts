@@ -7,7 +7,7 @@ interface Routed {
 
 interface Found<R> {
   readonly route: R;
-  /** The part of the path that stands where the route has `:id`. */
+  /** The part of the path that takes the place of `:id` in the route. */
   readonly id: string;
 }
 
@@ -24,7 +24,7 @@ export function routeFor<R extends Routed>(routes: readonly R[], method: string,
   throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
 }
 
-/** Reads the id from a path, or an empty text where the route has no `:id`; undefined when the path is not that of the route. */
+/** Reads the id from a path, or an empty text if the route has no `:id`; returns undefined when the path does not match the route. */
 function idIn(pattern: string, path: string): string | undefined {
   if (!pattern.includes(':id')) return pattern === path ? '' : undefined;
   const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];

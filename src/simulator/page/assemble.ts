@@ -1,7 +1,7 @@
 /**
- * Puts the page together as one HTML file. Its parts are files in this folder: markup, style sheets, and scripts that import each other.
- * The scripts are joined without `import` and `export`, each after those that it imports. So no two scripts may declare the same name at
- * top level.
+ * Joins the parts of the page into one HTML file. The parts are files in this folder: markup, style sheets, and scripts that import each
+ * other. The scripts are joined without `import` and `export`, each after those that it imports, so no two scripts may declare the same
+ * name at top level.
  */
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
@@ -12,10 +12,10 @@ const read = (path: string | URL) => readFileSync(new URL(path, folder), 'utf8')
 const importing = /^import [^;]*? from '([^']+)';\n/gmu;
 const exporting = /^export (?=async |function |const |let |class )/gmu;
 
-/** The name under which a bundled program keeps the whole page. */
+/** The name of the asset in a bundled program that holds the whole page. */
 export const pageAsset = 'page.html';
 
-/** Makes the whole page as one text. */
+/** Makes the whole page as one HTML text. */
 export function assemblePage(): string {
   if (isSea()) return getAsset(pageAsset, 'utf8');
   return read('page.html')

@@ -5,7 +5,7 @@ import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
-/** Serves the page at `/`; refuses a Host that is not a loopback address, and requests from other origins. */
+/** Serves the page at `/`. Refuses a Host that is not a loopback address, and requests from other origins. */
 export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);
@@ -20,7 +20,7 @@ export function servePage(request: HttpRequest): Answered {
   }
 }
 
-/** Makes the security headers of the page: it may run only its own script. */
+/** Makes the security headers of the page, which let the page run only its own script. */
 function headersFor(html: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

@@ -17,8 +17,8 @@ import type { ChangedRow } from '../store/recent.ts';
 import type { World } from '../store/store.ts';
 
 /**
- * Reads the world for the page. `epoch` and `after` say what the page already has. `watch` names the configurations that the page shows:
- * they are always sent, because their readiness changes as time passes.
+ * Reads the world for the page. `epoch` and `after` say which state the page already has. `watch` names the configurations that the page
+ * shows; they are always sent, because their readiness changes as time passes.
  */
 export function viewOf({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
@@ -27,17 +27,17 @@ export function viewOf({ store, mode, requests }: Clockwork, world: World, query
   const { recent } = store;
   const changed = after === undefined || epoch !== recent.epoch ? undefined : recent.after(after);
   return {
-    // A new value says that another world was loaded, so the page must forget everything.
+    // A new value of `epoch` says that another world was loaded, so the page must forget everything.
     epoch: recent.epoch,
     revision: recent.seq,
     now: world.now,
     mode,
     ledgerSeq: store.ledger.lastSeq,
     requestSeq: requests.log.lastSeq,
-    // True when `rows` has every row, and not only the changed ones.
+    // True when `rows` has every row of the world, false when it has only those that changed.
     complete: changed === undefined,
     ...(changed === undefined ? everything(world) : changes(world, changed, watch)),
-    // Only the readings that differ from their defaults.
+    // The readings that differ from their defaults.
     readings: changedReadings(world.readings),
   };
 }
@@ -70,7 +70,7 @@ function changedReadings(readings: Readings): object {
 
 type ShownFields = Readonly<Record<string, unknown>>;
 
-/** A row as the page gets it: with `id`, and without secrets. */
+/** A row as the page gets it: with an `id` field, and without secrets. */
 type ShownRow = ShownFields & { readonly id: string };
 
 /** Makes a function that reads the rows of a collection for the page: all rows, or those of the given ids that still exist. */
@@ -83,7 +83,7 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
   return { name: collection.name, rows };
 }
 
-/** Makes a function that keeps only the named fields of a row. */
+/** Makes a function that copies only the named fields of a row. */
 function only(names: string): (row: object) => ShownFields {
   const kept = names.split(' ');
   return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));
@@ -98,8 +98,8 @@ const alertFields = only(
 );
 
 /**
- * Lists every collection and field that the page gets; fields that are not listed are not sent. Never list configs of contact points or
- * values of variables. Tokens are listed: they are invented, and the page sends requests with them.
+ * The collections and fields that the page gets; fields that are not listed are not sent. Never list configs of contact points or values of
+ * variables. Tokens are listed: they are invented, and the page sends requests with them.
  */
 const shownCollections = [
   shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
@@ -148,7 +148,7 @@ const operationFields = only('operationId kind phase startedAt endedAt outcome f
 const mostPoints = 60;
 const mostOperations = 16;
 
-/** Shows a protection to the page, with its current readiness and the data of its timeline. */
+/** Formats a protection for the page, with its current readiness and the data of its timeline. */
 function shownConfiguration(row: StoredConfiguration, world: World): ShownFields {
   const points = world.of(recoveryPoints).where('configuration', row.configurationId);
   const configuration = assembled(row, points);

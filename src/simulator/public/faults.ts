@@ -11,7 +11,7 @@ const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
 
 const answer = fields({ status: must(status), body: (value: unknown) => value });
 
-/** Reads the value of a header; a number is written as text. */
+/** Reads the value of an HTTP header; a number is written as text. */
 const headerValue: Reads<string> = (value, name) =>
   text({ min: 0 })(typeof value === 'number' ? String(value) : value, name);
 
@@ -41,25 +41,25 @@ const table = {
 
 type Table = typeof table;
 
-/** Lists every effect with one line that explains it. */
+/** The effects that a fault can have, each with one line that explains it. */
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
-/** What a fault does to a request: exactly one effect; `status` may have `body` and `headers`, and `delayMs` may have `then`. */
+/** What a fault does to a request. It has exactly one effect, but `status` may have `body` and `headers`, and `delayMs` may have `then`. */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly then?: FaultEffect;
 };
 
-/** A fault that waits for requests; each request that matches lowers `skip` or `count`. */
+/** A fault that waits for requests. Each request that matches it lowers `skip` or, once that is 0, `count`. */
 export interface Fault {
   readonly faultId: string;
-  /** The requests that match; the fault passes over the first `skip` of them, and hits the next `count`. */
+  /** The requests that the fault matches. It spares the first `skip` of them, and hits the next `count`. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
-/** The faults that wait for requests, oldest first. */
+/** The collection of all faults that wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
 /** The parts of a request that decide whether a fault matches. */
@@ -69,7 +69,7 @@ export interface Matched {
   readonly body: string;
 }
 
-/** Finds the oldest fault that hits a request, counts the hit, and returns the effect; undefined without one. */
+/** Finds the oldest fault that hits a request and counts the hit. Returns the effect of the fault, or undefined if no fault hits. */
 export function takeFault(world: World, request: Matched): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
@@ -85,7 +85,7 @@ export function takeFault(world: World, request: Matched): FaultEffect | undefin
   return undefined;
 }
 
-/** Names an effect for the request log. */
+/** Names the effect of a fault, for the request log. */
 export function effectName(effect: FaultEffect): string {
   const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${effectName(effect.then)}`;
@@ -97,13 +97,13 @@ function matches(match: Fault['match'], request: Matched): boolean {
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
 }
 
-/** Tells if a path matches a pattern in which `*` stands for any text, and so do several in a row. */
+/** Tells if a path matches a pattern, in which `*` or several `*` in a row stand for any text. */
 function pathMatches(pattern: string, path: string): boolean {
   const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-/** Reads an effect. */
+/** Reads the effect of a fault from a control request. */
 function effectFrom(value: unknown, name: string): FaultEffect {
   const fields = object(value, name);
   const names = Object.keys(table);

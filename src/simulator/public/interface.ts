@@ -1,7 +1,7 @@
 /**
- * Answers public requests, in this order: find an injected fault, wait for delays, fire timers that are due. Then, without waiting, check
- * the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request (400, 413), and run the handler in a
- * transaction. The commit is on disk before the answer, or the fault in its place, goes out.
+ * Answers public requests. It first looks for an injected fault, waits for delays, and fires timers that are due. Then, without waiting, it
+ * checks the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request (400, 413), and runs the
+ * handler in a transaction. The commit is on disk before the client gets the answer, or the fault in place of the answer.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
@@ -27,14 +27,14 @@ interface Parts {
   readonly log: (line: string) => void;
 }
 
-/** A request while it is being answered. */
+/** A public request while it is being answered. */
 interface Passage {
   readonly request: HttpRequest;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** The fields and parameters in the request that the interface does not name; the request log shows them. */
+  /** The fields and parameters of the request that the interface does not name; the request log shows them. */
   unknownFields: readonly string[];
 }
 
@@ -118,9 +118,9 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
 
   return {
     handle,
-    /** Refuses a request to a path that belongs to nothing. */
+    /** Refuses a request to a path where nothing is served. */
     nothingHere: () => refused(notFound('there is nothing at this path')),
-    /** Restarts the rate limit: every token may send its full number of requests again. */
+    /** Restarts the rate limit, so that every token may send its full number of requests again. */
     reset: () => rate.clear(),
   };
 }
@@ -131,7 +131,7 @@ function callOf({ request, query, effect }: Passage, route: Route, caller: Calle
   return { world, caller, query, body, staleListMs, failAfterComponents };
 }
 
-/** Lists the fields and parameters of a request that the interface does not name for its route. */
+/** Lists the fields and parameters of a request that the interface does not name for the route. */
 function unknownFields({ takes, method }: Route, { body, query }: AreaCall): readonly string[] {
   if (takes === undefined) return [];
   const carries = carriesBody(method);
@@ -139,7 +139,7 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
   return carries ? [...unknown, ...Object.keys(query)] : unknown;
 }
 
-/** Refuses unknown fields when the reading `fields.unknown` says so; it runs after the checks that answer 403 and 404. */
+/** Refuses unknown fields when the reading `fields.unknown` says so; runs after the checks that answer 403 and 404. */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   const refuses = world.readings['fields.unknown'] === 'refused';
@@ -150,7 +150,7 @@ function typed(type: string, body: string): Readonly<Record<string, string>> {
   return body === '' ? {} : { 'content-type': type };
 }
 
-/** Makes the answer that a fault describes by its status, body and headers. */
+/** Makes the answer of a fault that sets status, body and headers. */
 function answeredWith(status: number, body: unknown, headers: Answered['headers'], committed: boolean): Answered {
   const isText = typeof body === 'string';
   const text = isText ? body : (JSON.stringify(body) ?? '');
@@ -158,7 +158,7 @@ function answeredWith(status: number, body: unknown, headers: Answered['headers'
   return answered(status, text, { ...type, ...headers }, committed);
 }
 
-/** Makes the reply of a fault that keeps the request from its handler; undefined for other effects. */
+/** Makes the reply of a fault that keeps the request from its handler; returns undefined for all other effects. */
 function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   const committed = false;
   if (effect.status !== undefined) return answeredWith(effect.status, effect.body, lowered(effect.headers), committed);
@@ -167,7 +167,7 @@ function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   return effect.redirect === undefined ? undefined : answered(307, '', { location: effect.redirect });
 }
 
-/** Applies the effect of a fault to the answer of a handled request. */
+/** Applies the effect of a fault to the answer of a request that was handled. */
 function delivered(handled: Answered, effect: FaultEffect): Reply {
   const { committed } = handled;
   const { commitThen, truncate, slowBodyMsPerByte: msPerByte, hugeBody } = effect;

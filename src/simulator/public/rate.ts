@@ -3,7 +3,7 @@ import { RequestRefusal } from '../http/refusal.ts';
 
 const windowMs = 1000;
 
-/** Limits how many requests each token may send in a second of wall time. */
+/** Limits how many requests each token may send in one second of wall time. */
 export class RateLimit {
   readonly #windows = new Map<string, { readonly since: number; readonly taken: number }>();
 

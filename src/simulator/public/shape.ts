@@ -4,7 +4,7 @@ import type { Readings } from '../readings.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Writes a date as responses do; undefined stays undefined. */
+/** Formats a date as responses show it; undefined stays undefined. */
 export function date(world: World, ms: number): string;
 export function date(world: World, ms: number | undefined): string | undefined;
 export function date(world: World, ms: number | undefined): string | undefined {
@@ -13,12 +13,15 @@ export function date(world: World, ms: number | undefined): string | undefined {
   return world.readings['dates.form'] === 'seconds' ? `${iso.slice(0, 19)}Z` : iso;
 }
 
-/** Refuses a request by a business rule. The reading `rejection.status` gives the status, since the interface names none. */
+/**
+ * Makes the refusal of a request that breaks a business rule. The reading `rejection.status` gives the status, because the interface names
+ * none.
+ */
 export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): RequestRefusal {
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
-/** Refuses a name that another row has, when the reading for names of this kind says that they are unique. */
+/** Refuses a name that another row has, when the reading about names of this kind says that they are unique. */
 export function requireFree(
   world: World,
   kind: keyof typeof named,
@@ -30,12 +33,12 @@ export function requireFree(
 
 const named = { apps: 'an app', contactPoints: 'a contact point', alerts: 'an alert of this environment' } as const;
 
-/** Shows a single object, alone or inside an object under its name, as the reading `get.wrapping` says. */
+/** Formats a single object as the reading `get.wrapping` says: alone, or inside an object under its name. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
 }
 
-/** Answers a change: with the object, with a message only, or with nothing, as the reading `patch.response` says. */
+/** Answers a change as the reading `patch.response` says: with the object, with only a message, or with nothing. */
 export function patched(
   world: World,
   whole: { readonly message: string; readonly [name: string]: unknown },
@@ -48,7 +51,10 @@ interface Listable {
   readonly createdAt: number;
 }
 
-/** Lists the rows under a key of an index. The reading `lists.order` chooses their order; the reading `lists.lagMs` or a fault may show an older state. */
+/**
+ * Lists the rows under a key of an index. The reading `lists.order` chooses their order. The reading `lists.lagMs` or a fault may show an
+ * older state.
+ */
 export function listed<T extends Listable>(
   call: AreaCall,
   collection: Collection<T>,
@@ -66,7 +72,7 @@ export function listed<T extends Listable>(
   return ordered(world, rows, collection.id);
 }
 
-/** Sorts rows by creation or, when the reading `lists.order` says so, in another order that is the same in every response. */
+/** Sorts rows by creation, or in another order if the reading `lists.order` says so; the order is the same in every response. */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
@@ -74,7 +80,7 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
   return keyed.map(({ row }) => row);
 }
 
-/** Makes the field nextCursor of a page; without a cursor, the reading `cursor.end` says how the last page looks. */
+/** Makes the field nextCursor of a page. If there is no cursor, the reading `cursor.end` says how the last page looks. */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };
   const end = world.readings['cursor.end'];
@@ -82,7 +88,7 @@ export function nextCursor(world: World, cursor: string | undefined): { readonly
   return { nextCursor: end === 'null' ? null : '' };
 }
 
-/** Writes a JSON body; readings may add an unknown field (`fields.extra`), or show absent fields as null (`fields.nulls`). */
+/** Formats a body as JSON. Readings may add an unknown field (`fields.extra`) or show absent fields as null (`fields.nulls`). */
 export function bodyText(readings: Readings, body: unknown): string {
   const extra = readings['fields.extra'] === 'on';
   const nulls = readings['fields.nulls'] === 'on';
@@ -109,7 +115,7 @@ const codes: Readonly<Record<number, string>> = {
   429: 'tooManyRequests',
 };
 
-/** Makes the body of an error and its content type, in the form that the reading `errors.body` says. */
+/** Makes the body of an error, and its content type, in the form that the reading `errors.body` chooses. */
 export function errorBody(
   readings: Readings,
   refusal: RequestRefusal,

@@ -12,7 +12,7 @@ import { agentRepository, catalog, type Component, type Inputs, type Installatio
 import { installations, type Installed, newInputs, requireProviderKey, sentInputs } from './installation.ts';
 import type { Solution } from './installation.ts';
 
-/** Serves POST /solutions: installs a solution, completes an installation that failed, or changes the image of a complete one. */
+/** Handles POST /solutions, which installs a solution, completes an installation that failed, or changes the image of a complete one. */
 function postSolution(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const { accountId, membershipId } = adminOf(call, required(body, 'accountId', text()));
@@ -67,7 +67,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Refuses to continue an installation with values other than its own. */
+/** Refuses to continue an installation when the request has other values than the installation. */
 function requireSame(
   world: World,
   before: Installation,
@@ -169,7 +169,7 @@ function componentsOf(world: World, components: readonly Installed[]): object {
 
 const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'];
 
-/** Serves solutions: ready-made setups of several connected components. */
+/** Serves solutions, which are ready-made setups of several connected components. */
 export const solutionsArea: Area = {
   collections: [installations],
   routes: [

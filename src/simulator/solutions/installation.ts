@@ -11,22 +11,22 @@ export interface Component {
   readonly dockerPreset: string;
   readonly port: number;
   readonly dependsOn: readonly string[];
-  /** The image of the component; managed services need none. */
+  /** The image of the component; a managed service needs none. */
   readonly image?: string;
 }
 
-/** A solution in the catalog. */
+/** A solution in the catalog of the service. */
 export interface Solution {
   readonly solutionSlug: string;
   readonly label: string;
   readonly requiredInputs: readonly string[];
-  /** The repository from which the inputs may choose an image; only for solutions with an agent. */
+  /** The repository from which the inputs may choose an image; set only for solutions with an agent. */
   readonly agentImage?: string;
   readonly components: readonly Component[];
   readonly postInstallNote?: string;
 }
 
-/** The repository of agent images. */
+/** The image repository of the agents in solutions. */
 export const agentRepository = 'svc/sandbox-agent';
 
 /** The catalog of solutions. */
@@ -73,13 +73,15 @@ const inputFields = {
   agentSecondaryModel: text(),
 };
 
-/** Reads the inputs that a request sent; solutions without an agent have none. */
+/** Reads the inputs of a solution that a request sent; a solution without an agent has no inputs. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
   return solution.agentImage === undefined ? {} : readFields(given, inputFields, 'inputs');
 }
 
-/** Completes the inputs of a new installation. In API-key mode, refuses when an input that the solution requires is missing. */
+/**
+ * Completes the inputs of a new installation with defaults. In API-key mode, refuses when an input that the solution requires is missing.
+ */
 export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   const agentAuthenticationMode = given.agentAuthenticationMode ?? 'API_KEY';
   if (agentAuthenticationMode === 'API_KEY') {
@@ -88,7 +90,7 @@ export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   return { ...given, agentAuthenticationMode };
 }
 
-/** Refuses a provider key that is not a suitable credential of the account; a personal subscription needs no key. */
+/** Refuses a provider key that is not a suitable credential of the account. A personal subscription needs no key. */
 export function requireProviderKey(world: World, accountId: string, body: BodyFields): void {
   const inputs = body['inputs'];
   if (typeof inputs !== 'object' || inputs === null) return;
@@ -97,11 +99,11 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   requireCredential(world, { accountId, kind: 'llm' }, 'llmProviderKeyId', llmProviderKeyId);
 }
 
-/** The inputs of an installation. */
+/** The inputs of an installation of a solution. */
 export type Inputs = ReadFields<typeof inputFields> &
   Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
-/** A component that was installed. */
+/** A component of an installation that was created. */
 export interface Installed {
   readonly name: string;
   readonly appId: string;
@@ -122,5 +124,5 @@ export interface Installation {
   readonly createdAt: number;
 }
 
-/** All installations. */
+/** The collection of all installations of solutions. */
 export const installations = collection<Installation>('installations', (each) => each.installationId);

@@ -1,19 +1,19 @@
 import { present } from '../http/fields.ts';
 
-/** Computes the keys of a row in an index: one, several, or none. */
+/** A function that computes the keys of a row in an index: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
-/** One kind of row of the world: its name in the saved state, the id of a row, and its indexes. */
+/** Describes one type of rows of the world: its name in the saved state, how to find the id of a row, and its indexes. */
 export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
 }
 
-/** A collection, whatever the type of its rows. */
+/** A collection with rows of any type. */
 export type AnyCollection = Collection<never>;
 
-/** Describes a collection. */
+/** Describes a collection of rows. */
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
@@ -22,16 +22,16 @@ export function collection<T extends object>(
   return { name, id, indexes };
 }
 
-/** The rows of a collection; a row is replaced, never changed in place. */
+/** The rows of a collection. A row is replaced, never changed in place. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/** An index of a collection: the rows under each key, by their ids. */
+/** An index of a collection: for each key, the rows by their ids. */
 interface Index<T> {
   readonly filed: Filed<T>;
   readonly rows: Map<string, Map<string, T>>;
 }
 
-/** Holds the rows and indexes of a collection; passes each change to `changes`, which makes it part of the transaction. */
+/** Holds the rows and indexes of a collection. Each change is passed to `changes`, which makes it part of the transaction. */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
@@ -78,7 +78,7 @@ export class Table<T extends object> {
     return [...(this.#indexes.get(index)?.rows.get(key)?.values() ?? [])];
   }
 
-  /** Adds or replaces the row of an id; undefined removes the row. */
+  /** Adds or replaces the row with this id; undefined removes the row. */
   set(id: string, row: T | undefined): void {
     const before = this.#rows.get(id);
     if (row === undefined) this.#rows.delete(id);

@@ -1,7 +1,7 @@
 /**
  * Keeps the state on disk. The first line of the file is the whole state; each further line is a commit or a request, written when it
- * happens. No answer goes out before the commits that it depends on are flushed to disk. The first line changes only when a rename
- * replaces the whole file. If the process dies while it writes the last line, nothing was answered from that line, so it is dropped.
+ * happens. No answer is sent before the commits that it depends on are flushed to disk. The first line changes only when a rename replaces
+ * the whole file. If the process dies while it writes the last line, no answer was sent that depends on this line, so the line is dropped.
  */
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,14 +12,14 @@ import { type RequestLine, type SavedState, type SavedStep, savedWorld, type Sav
 
 const syncTo = promisify(fs.fdatasync);
 
-/** The content of a state file: the world and the request log of its first line, and the lines that were added after them. */
+/** The content of a state file: the world and request log of the first line, and the lines after it. */
 export interface KeptState {
   readonly world: SavedWorld;
   readonly requests: KeptRequests;
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
-/** Reads a state file; undefined when there is none yet. Throws when the file is damaged, and does not change it. */
+/** Reads a state file; returns undefined when there is none yet. Throws when the file is damaged, and does not change the file. */
 export function readState(path: string, collections: ReadonlySet<string>): KeptState | undefined {
   const text = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : '';
   if (text === '') return undefined;
@@ -53,7 +53,7 @@ const smallestGrowth = 16 * 1024 * 1024;
 export class Journal {
   readonly #path: string;
   #fd = -1;
-  /** Resolves when all commits are flushed; undefined when a commit was written after the last flush began. */
+  /** Resolves when all commits are flushed to disk; undefined when a commit was written after the last flush began. */
   #flushed: Promise<void> | undefined;
   #grown = 0;
   #base = 0;
@@ -63,12 +63,12 @@ export class Journal {
     this.#path = path;
   }
 
-  /** Tells if the lines after the state have become so long that the file should be written anew. */
+  /** Tells if the lines after the first have become so long that the file should be rewritten. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Replaces the whole file by one that holds only a state. */
+  /** Replaces the whole file by one that holds only the state. */
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;
@@ -85,7 +85,10 @@ export class Journal {
     if (before >= 0) void Promise.allSettled([flush]).then(() => fs.closeSync(before));
   }
 
-  /** Adds a line; a commit is on disk once `flushed()` resolves. After a line that could not be written none is added any more. */
+  /**
+   * Adds a line to the file. A commit is on disk once `flushed()` resolves. After a line that could not be written, no more lines are
+   * added.
+   */
   append(line: SavedStep | RequestLine): void {
     if (this.#failure !== undefined) throw this.#failure;
     const text = lineOf(line);
@@ -105,7 +108,7 @@ export class Journal {
     return this.#flushed;
   }
 
-  /** Flushes all commits, and closes the file. */
+  /** Flushes all commits to disk, and closes the file. */
   async close(): Promise<void> {
     await this.flushed();
     fs.closeSync(this.#fd);

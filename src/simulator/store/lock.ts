@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** The process that a lock file names: its id and, on Linux, its start time, because systems reuse ids. */
+/** The process that a lock file names. Systems reuse process ids, so on Linux the process is known by its start time too. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;
@@ -21,8 +21,8 @@ export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
 }
 
 /**
- * Locks a file for this process; `FILE.lock` beside it names the owner. Takes over the lock of a process that has ended. Returns a
- * function that releases the lock; throws `InUse` when a living process has it.
+ * Locks a file for this process; `FILE.lock` beside the file names the owner. Takes over the lock of a process that has ended. Returns a
+ * function that releases the lock. Throws `InUse` when a living process holds the lock.
  */
 export function lock(path: string): () => void {
   const file = `${path}.lock`;
@@ -71,19 +71,19 @@ function isAlive({ pid, started }: Owner): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // A process in state Z or X has ended and waits to be reaped: it holds no lock.
+  // A process in state Z or X has ended and is only waiting to be reaped, so it holds no lock.
   if (/^[ZX]$/u.test(fieldsOf(pid)?.[0] ?? '')) return false;
   const now = ownerNow(pid).started;
   return started === undefined || now === undefined || now === started;
 }
 
-/** Reads the start time of a process: on Linux it is the 22nd field of /proc/PID/stat. */
+/** Reads the start time of a process, which on Linux is the 22nd field of /proc/PID/stat. */
 function ownerNow(pid: number): Owner {
   const started = fieldsOf(pid)?.[19];
   return started === undefined ? { pid } : { pid, started };
 }
 
-/** Reads the fields of /proc/PID/stat from the third one, the state; the second one may contain spaces and brackets. */
+/** Reads the fields of /proc/PID/stat from the third one, the state. The second field may contain spaces and brackets. */
 function fieldsOf(pid: number): readonly string[] | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -1,6 +1,6 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A compressed block of a thousand lines. */
+/** A compressed block of a thousand lines of a log. */
 interface Sealed {
   readonly last: number;
   readonly data: Buffer;
@@ -8,7 +8,7 @@ interface Sealed {
 
 /** A log in the form that is saved on disk. */
 export interface PackedLines {
-  /** The number of the newest line that was dropped; 0 when none was. */
+  /** The number of the newest line that was dropped; 0 when no line was dropped. */
   readonly gone: number;
   readonly sealed: readonly string[];
   readonly open: readonly unknown[];
@@ -18,16 +18,15 @@ const linesSealed = 1000;
 const mostLines = 500_000;
 
 /**
- * Holds numbered lines in little memory: only the newest lines are not compressed. It holds half a million lines, and then drops the
- * oldest.
+ * Holds numbered lines in little memory: all but the newest lines are compressed. Keeps up to half a million lines, then drops the oldest.
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
   #sealed: Sealed[] = [];
   #open: T[] = [];
-  /** The number of the newest line; 0 before the first one. */
+  /** The number of the newest line; 0 before the first line. */
   lastSeq = 0;
-  /** The number of the newest line that was dropped; 0 when none was. */
+  /** The number of the newest line that was dropped; 0 when no line was dropped. */
   gone = 0;
 
   constructor(most = mostLines) {
@@ -40,19 +39,19 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Lists the lines above `seq` that were not dropped, oldest first. */
+  /** Lists the lines with numbers above `seq` that were not dropped, oldest first. */
   after(seq: number): readonly T[] {
     return [...this.partsAfter(seq)].flat();
   }
 
-  /** Yields the lines above `seq` in parts, and unpacks one part at a time; leaves out lines that are added meanwhile. */
+  /** Yields the lines with numbers above `seq` in parts, and unpacks one part at a time. Leaves out lines that are added meanwhile. */
   *partsAfter(seq: number): Iterable<readonly T[]> {
     const [sealed, open] = [this.#sealed.filter(({ last }) => last > seq), [...this.#open]];
     for (const { data } of sealed) yield (unpacked(data) as T[]).filter((line) => line.seq > seq);
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** Empties the log; the next line follows the number `gone`. */
+  /** Empties the log; the next line gets the number after `gone`. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];
@@ -75,7 +74,7 @@ function unpacked(data: Buffer): unknown[] {
   return JSON.parse(inflateRawSync(data).toString('utf8')) as unknown[];
 }
 
-/** Unpacks the lines of a saved log, which may also be a plain list; undefined when they cannot be read. */
+/** Unpacks the lines of a saved log, which may also be a plain list; returns undefined when they cannot be read. */
 export function linesOf(kept: unknown): readonly unknown[] | undefined {
   if (kept === undefined) return [];
   if (Array.isArray(kept)) return kept as readonly unknown[];

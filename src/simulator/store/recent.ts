@@ -1,24 +1,24 @@
 import { randomUUID } from 'node:crypto';
 
-/** Says that a row changed; its new value is in its collection. */
+/** Says that a row of a collection changed. The new value is in the collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
   readonly id: string;
-  /** The earlier value; undefined for a new row. */
+  /** The value before the change; undefined for a new row. */
   readonly before: object | undefined;
 }
 
 const longest = 40_000;
 
-/** Holds a limited number of the newest changes, for lists that lag and for a page that reads only what has changed. */
+/** Holds a limited number of the newest changes of rows, for lists that lag and for a page that reads only what has changed. */
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  /** A random value for each world that is loaded: a new value says that everything read before is void. */
+  /** A random value for each world that is loaded; when it changes, everything that was read before is void. */
   epoch: string = randomUUID();
 
-  /** The number of the newest change. */
+  /** The number of the newest change of a row. */
   get seq(): number {
     return this.#seq;
   }
@@ -29,14 +29,14 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** Lists the changes above `seq`; undefined when some of them are no longer held. */
+  /** Lists the changes with numbers above `seq`; returns undefined when some of them were dropped. */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Reverts all changes after a moment in `rows`, a copy of the rows of a collection. */
+  /** Reverts all changes after a moment in `rows`, which is a copy of the rows of a collection. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

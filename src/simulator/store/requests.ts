@@ -7,7 +7,7 @@ export interface LoggedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The status of the answer, or 0 without an answer. */
+  /** The status of the answer; 0 if none was sent. */
   readonly status: number;
   readonly durationMs: number;
   readonly committed: boolean;
@@ -16,7 +16,7 @@ export interface LoggedRequest {
   readonly unknownFields?: readonly string[];
 }
 
-/** How many requests a method and path got, and how many of them committed something. */
+/** How many requests went to a method and path, and how many of them committed something. */
 interface Count {
   readonly method: string;
   readonly path: string;
@@ -30,11 +30,11 @@ export interface KeptRequests {
   readonly lines: PackedLines;
 }
 
-/** Numbers, logs and counts public requests; the counts include requests whose lines were dropped. */
+/** Numbers, logs and counts public requests. The counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, Count>();
-  /** Called with every request, but not with those that a restart reads from disk. */
+  /** Called with every new request, but not with those that a restart reads from disk. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
   /** The number of the next request. */
@@ -47,7 +47,7 @@ export class RequestLog {
     this.onRequest(request);
   }
 
-  /** Adds a request from disk. */
+  /** Adds a request that was read from disk. */
   replay(request: LoggedRequest): void {
     this.log.push(request);
     this.#count(request);

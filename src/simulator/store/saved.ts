@@ -8,7 +8,7 @@ export interface Setting {
   readonly value: unknown;
 }
 
-/** All values of the simulator itself. */
+/** The collection of all values of the simulator itself. */
 export const settings = collection<Setting>('settings', (setting) => setting.key);
 
 /** The details of a change in the ledger, without secrets. */
@@ -16,12 +16,12 @@ export type Detail = Readonly<Record<string, unknown>>;
 
 /** A change of the world that a handler reports for the ledger. */
 export interface Entry {
-  /** The kind of the change, for example `contactPoint.created`. */
+  /** The kind of the change, such as `contactPoint.created`. */
   readonly kind: string;
-  /** The id of what changed. */
+  /** The id of the object that changed. */
   readonly id: string;
   readonly accountId: string;
-  /** The requestId that the caller sent, if any. */
+  /** The requestId that the caller sent, if the request had one. */
   readonly requestId?: string;
   readonly detail?: Detail;
 }
@@ -30,17 +30,17 @@ export interface Entry {
 export interface Commit extends Entry {
   readonly seq: number;
   readonly at: number;
-  /** The number of the request that caused the change; null for a timer or the control surface. */
+  /** The number of the request that caused the change; null if a timer or the control surface caused it. */
   readonly requestSeq: number | null;
-  /** Set when the control surface caused the change. */
+  /** True if the control surface caused the change. */
   readonly control?: true;
-  /** The membership through which the caller had access to the account. */
+  /** The membership that gave the caller access to the account. */
   readonly membershipId?: string;
-  /** The first characters of the caller's token. */
+  /** The first characters of the caller's token; null if no token was used. */
   readonly token: string | null;
 }
 
-/** The whole world as JSON: `--world` reads this form, and the control surface shows it. */
+/** The whole world as JSON. `--world` reads this form, and the control surface shows it. */
 export interface SavedWorld {
   readonly format: 'apphosting-simulator';
   readonly version: 1;
@@ -51,7 +51,7 @@ export interface SavedWorld {
   readonly ledger: readonly Commit[];
 }
 
-/** A commit in the form that is saved on disk: its rows by collection and id, with null for a removed row. */
+/** A commit in the form that is saved on disk: the rows that changed, by collection and id; a removed row is null. */
 export interface SavedStep {
   readonly at: number;
   readonly rows: readonly (readonly [collection: string, id: string, row: object | null])[];
@@ -73,7 +73,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Checks a saved world; returns a sentence instead when it is not valid. */
+/** Checks a value that should be a saved world; returns a sentence instead when it is not valid. */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
   if (!isObject(value) || value['format'] !== 'apphosting-simulator') return 'it is not a world of this simulator';
   if (value['version'] !== 1) return 'it was written by another version of the simulator';

@@ -1,6 +1,6 @@
 /**
- * Holds the world; only transactions change it. A transaction runs a function to its end: all its changes become one commit, or none
- * if the function throws. Transactions never wait, so they never overlap.
+ * Holds the world, which only transactions change. A transaction runs a function to its end: all its changes become one commit, or none if
+ * the function throws. Transactions never wait, so they never overlap.
  */
 import { hash } from 'node:crypto';
 
@@ -11,7 +11,7 @@ import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
 
-/** The world as a handler sees it, inside one transaction. */
+/** The world as a handler sees it inside a transaction. */
 export type World = Pick<
   Store,
   | 'now'
@@ -33,7 +33,7 @@ export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
 
-/** A row that belongs to an account. */
+/** A row of the world that belongs to an account. */
 interface Owned {
   readonly accountId: string;
 }
@@ -52,7 +52,7 @@ interface Open {
   readonly entries: Entry[];
 }
 
-/** Holds the tables, the ledger and the timer queue, and passes each commit on. */
+/** Holds the tables, the ledger and the timer queue of the world, and passes each commit on. */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
@@ -61,9 +61,9 @@ export class Store {
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** The newest changes of rows. */
+  /** The newest changes of rows, for lists that lag and for the page. */
   readonly recent = new RecentChanges();
-  /** Called with every commit, before its request is answered. */
+  /** Called with every commit, before the request that caused it is answered. */
   onStep: (step: SavedStep) => void = () => undefined;
 
   constructor(collections: readonly AnyCollection[]) {
@@ -79,7 +79,7 @@ export class Store {
     return this.of(settings).get('readings')?.value as Readings;
   }
 
-  /** Replaces the whole world. */
+  /** Replaces the whole world by a saved one. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
     this.#seed = saved.seed;
@@ -107,7 +107,7 @@ export class Store {
     return { ...head, ledgerSeq: this.#seq, collections };
   }
 
-  /** Applies a commit from disk. */
+  /** Applies a commit that was read from disk. */
   replay(step: SavedStep): void {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
@@ -119,7 +119,7 @@ export class Store {
     }
   }
 
-  /** Runs `work` at the time `now` and commits all its changes, or none if it throws. Tells if anything changed. */
+  /** Runs `work` at the time `now`, and commits all its changes, or none if it throws. Tells if anything changed. */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('a transaction is open already');
     const open: Open = { changes: new Map(), entries: [] };
@@ -149,24 +149,24 @@ export class Store {
     return table as unknown as Rows<T>;
   }
 
-  /** Lists the rows of a collection as they were at a moment. */
+  /** Lists the rows of a collection as they were at a moment in the past. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
-  /** Makes a new id; the same seed gives the same ids in the same order. */
+  /** Makes a new id. The same seed gives the same ids in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
   }
 
-  /** Hashes words together with the seed to 64 hexadecimal characters. */
+  /** Hashes some words and the seed to 64 hexadecimal characters. */
   hash(...words: readonly string[]): string {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules the timer of a kind for a subject, such as an environment; it replaces one that is scheduled already. */
+  /** Schedules the timer of a kind for a subject, such as an environment; replaces this timer if it is scheduled already. */
   schedule(kind: string, subject: string, at: number, data: unknown): void {
     const timerId = timerIdOf(kind, subject);
     const due = Math.max(at, this.#now);

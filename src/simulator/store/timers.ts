@@ -1,20 +1,20 @@
 import { collection } from './collection.ts';
 
-/** A function that will run at a time of the clock; timers are part of the world, so they survive a restart. */
+/** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** Orders timers of the same time by when they were scheduled. */
+  /** The order in which timers were scheduled, for timers of the same time. */
   readonly order: number;
-  /** The name of the function to run, as `area.event`. */
+  /** The name of the function to run, such as `environments.settles`. */
   readonly kind: string;
   readonly data: unknown;
 }
 
-/** All timers that have not fired. */
+/** The collection of all timers that have not fired. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-/** The id of the timer of a kind for a subject, of which there is one at a time. */
+/** Returns the id of the timer of a kind for a subject. A subject has one timer of a kind at a time. */
 export function timerIdOf(kind: string, subject: string): string {
   return `${kind}/${subject}`;
 }

@@ -1,4 +1,4 @@
-// Reads the bodies of requests about disaster readiness. Checks only their form, and refuses unknown fields everywhere.
+// Reads the bodies of requests about disaster readiness: checks only their form, and refuses unknown fields at every level.
 import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
 import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
@@ -6,12 +6,12 @@ import { PHASES } from '../durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 
-/** The names of a recovered environment, as a request gives them. */
+/** The names of a recovered environment and its app, as a request gives them. */
 export type AskedNames = ReadFields<typeof names>;
 
 const settings = {
   destinationRegion: text(),
-  /** Cold: copies are restored on demand. Warm: a standby applies every change as it comes. */
+  /** How copies are used. Cold: they are restored on demand. Warm: a standby applies every change as it comes. */
   mode: choice(['cold', 'warm']),
   storageCredentialId: orNull(text()),
   snapshotIntervalMs: number(),
@@ -22,7 +22,10 @@ const settings = {
   target: fields(names),
 };
 
-/** The settings of a protection, as a request gives them. Absent settings mean the default; a storage of null means the platform's. */
+/**
+ * The settings of a protection, as a request gives them. An absent setting means its default; a storage of null means the storage of the
+ * platform.
+ */
 export type AskedSettings = ReadFields<typeof settings>;
 
 const generation = number({ min: 0, whole: true });
@@ -40,7 +43,7 @@ const configureItem = {
   expectedGeneration: must(generation),
 };
 
-/** An item of a configure request: the settings for one environment. */
+/** An item of a configure request, with the settings for one environment. */
 export type ConfigureItem = ReadFields<typeof configureItem>;
 
 const configureFields = fields({
@@ -49,7 +52,7 @@ const configureFields = fields({
   items: must(list(fields(configureItem), { min: 1, max: 100 })),
 });
 
-/** Reads the common settings and the items of a configure request; each item must be about another environment. */
+/** Reads the common settings and the items of a configure request; refuses two items about the same environment. */
 export function configureBody(body: BodyFields): ReturnType<typeof configureFields> {
   const read = configureFields(body, '');
   if (new Set(read.items.map(({ sourceAppEnvId }) => sourceAppEnvId)).size < read.items.length) {
@@ -69,7 +72,7 @@ const instant: Reads<number> = (value, name) => {
   return at;
 };
 
-/** Reads a request for an activation; the rules decide whether the target may be left out. */
+/** Reads a request for an activation. It does not check whether the target may be left out. */
 export const activateBody = fields({
   ...reference,
   target: orNull(fields(names)),
@@ -79,7 +82,7 @@ export const activateBody = fields({
   writerSafetyAcknowledged: flag,
 });
 
-/** Reads a request to discard an activation; refuses it without the literal acknowledgement. */
+/** Reads a request to discard an activation; refuses the request without the literal acknowledgement. */
 export const discardBody = fields({
   ...reference,
   operationId: must(text()),
@@ -96,7 +99,7 @@ export const resetBody = fields({
 
 const count = number({ min: 0, whole: true });
 
-/** Reads the circumstances that the control surface sets on a configuration; null removes what an earlier request set. */
+/** Reads the circumstances of a configuration that a control request sets; null removes what an earlier request set. */
 export const circumstances = fields({
   readiness: orNull(fields({ state: must(text()), reason: text(), warnings: list(text()) })),
   standby: fields({ shape: choice(['standard', 'seedBoost', 'sustained']), reason: orNull(text()), caughtUp: flag }),
@@ -116,8 +119,8 @@ export const circumstances = fields({
   firstCopyBytes: number({ min: 0 }),
 });
 
-/** The circumstances that the control surface can set on a configuration. */
+/** The circumstances of a configuration that the control surface can set, such as a failing step. */
 export type Circumstances = ReturnType<typeof circumstances>;
 
-/** Reads how many snapshots to take. */
+/** Reads the request that says how many snapshots to take. */
 export const snapshots = fields({ count: number({ min: 1, max: 1_000, whole: true }) });

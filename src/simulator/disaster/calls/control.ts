@@ -1,4 +1,4 @@
-// The control surface of disaster readiness: sets the circumstances of a configuration, and takes snapshots.
+// Handles the control requests of disaster readiness, which set the circumstances of a configuration and take snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
@@ -14,8 +14,8 @@ import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies one control request to a configuration: circumstances first, then steps of its operation, then readiness. So one request can
- * prepare a step, take it and set the readiness after it.
+ * Applies one control request to a configuration: circumstances first, then steps of its operation, then its readiness. So one request can
+ * prepare a step, take the step and set the readiness that follows.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -35,7 +35,7 @@ export function tellConfiguration({ world, id, body: telling }: ControlCall<Circ
   return ok(configurationItem(world, configuration));
 }
 
-/** Takes snapshots now; their times are a millisecond apart, so that no two are equal. */
+/** Takes snapshots of a source now. Their times are a millisecond apart, so that no two are equal. */
 export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof snapshots>>): AreaAnswer {
   let configuration = configurationNamed(world, id);
   const { count = 1 } = body;
@@ -55,7 +55,7 @@ function busyIn(configuration: Configuration): Operation {
   return busy;
 }
 
-/** Adds what a request sets to what earlier ones have set; null removes it. Readiness is set later. */
+/** Merges the circumstances that a request sets into those that earlier requests set; null removes one. Readiness is set later. */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
   const { pendingCleanup, ...given } = lasting;
@@ -66,10 +66,10 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
-/** The defaults for the counts of a cleanup that a request does not give. */
+/** The counts of a cleanup that a control request does not give. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
-/** Returns the new value, or the earlier one if there is no new value; null removes the earlier one. */
+/** Returns the new value of a circumstance, or its earlier value if no new one is given; null removes the earlier value. */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
 }
@@ -111,7 +111,7 @@ function stepNow(world: World, configuration: Configuration, busy: Operation): C
   return step(world, copies ? finishChange(configuration, world.now) : configuration, busy);
 }
 
-/** Moves an operation into a phase; the phases succeeded and failed end it. */
+/** Moves an operation into a phase; moving it into `succeeded` or `failed` ends the operation. */
 function moveTo(world: World, configuration: Configuration, busy: Operation, phase: Phase): Configuration {
   const { now } = world;
   const { kind } = busy;

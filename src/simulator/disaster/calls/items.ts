@@ -1,5 +1,5 @@
-// Makes the JSON objects of answers about disaster readiness: items of lists, receipts and points. Nothing here is stored.
-// Optional fields without a value are set to undefined; one place decides for all areas how to show them.
+// Formats answers about disaster readiness as JSON objects: items of lists, receipts and points. Nothing here is stored. Optional fields
+// without a value are set to undefined; one place decides for all areas how to show them.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
@@ -14,7 +14,7 @@ import { disksOf } from '../rows.ts';
 import { caughtUp } from '../standby.ts';
 import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
 
-/** Shows an environment that may be protected, with its protection and the target environment, if they exist. */
+/** Formats an environment as a source of protection, with its protection and target environment if they exist. */
 export function sourceItem(world: World, environment: Environment, configuration: Configuration | undefined) {
   const reasons = unsupportedReasons(world, environment);
   const destinations = eligibleDestinations(world, environment);
@@ -39,7 +39,7 @@ export function sourceItem(world: World, environment: Environment, configuration
   };
 }
 
-/** Shows a protection with its current readiness. */
+/** Formats a protection with its current readiness. */
 export function configurationItem(world: World, configuration: Configuration) {
   const { configurationId, sourceAppEnvId, generation, settings, target, told } = configuration;
   const { operations, nextSnapshotAt, nextValidationAt } = configuration;
@@ -115,7 +115,7 @@ function resultOf(world: World, { activationResult }: Configuration) {
   return { ...result, cutoffAt: date(world, cutoffAt), completedAt: date(world, completedAt) };
 }
 
-/** Counts what the provider has to clean up, unless the control surface says it: the disks whose retention is not over. */
+/** Counts what the provider still has to clean up: the disks whose retention is not over, unless the control surface sets the counts. */
 function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Configuration | undefined) {
   const ends = disksOf(world, sourceAppEnvId).map(({ retentionUntil }) => retentionUntil);
   const kept = ends.filter((at) => at > world.now);
@@ -126,7 +126,7 @@ function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Con
   return shown && { ...shown, earliestRetentionUntil: date(world, shown.earliestRetentionUntil) };
 }
 
-/** Shows a recovery point from which an activation may start. */
+/** Formats a recovery point from which an activation may start. */
 export function pointItem(world: World, configuration: Configuration, point: RecoveryPoint) {
   return {
     selectedOperationId: point.operationId,
@@ -137,7 +137,7 @@ export function pointItem(world: World, configuration: Configuration, point: Rec
   };
 }
 
-/** Shows the receipt of a request for an operation. */
+/** Formats the receipt of a request for an operation. */
 export function receiptItem(world: World, receipt: ReceiptRecord) {
   return { ...receipt, phase: phaseWord(world, receipt.phase) };
 }

@@ -1,5 +1,5 @@
-// POST configure, validate, activate and discard-activation. Each commits one operation under its requestId and answers with a
-// receipt: the work is accepted, not done. A requestId is unique in an account over these four requests. The same payload gets the
+// Handles POST configure, validate, activate and discard-activation. Each request commits one operation under its requestId and answers
+// with a receipt: the work is accepted, not done. A requestId is unique in an account across these four requests. The same payload gets the
 // same receipt again; another payload under the same requestId is rejected.
 import { adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
@@ -18,7 +18,7 @@ import { activateBody, type AskedNames, type AskedSettings, configureBody, type 
 import { discardBody, validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
 
-/** Queues the preparation of up to 100 protections; an item that breaks a rule is refused alone, and the others are accepted. */
+/** Queues the preparation of up to 100 protections. An item that breaks a rule is refused alone; the other items are accepted. */
 export function configure(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
@@ -49,14 +49,14 @@ function configureOne(
   });
 }
 
-/** The settings of an item in a fixed order, as the part of the payload by which a repeated requestId is compared. */
+/** Lists the settings of an item in a fixed order, to compare the payloads of requests with the same requestId. */
 function effective(asked: AskedSettings): readonly unknown[] {
   const { target } = asked;
   const names = target && [target.envName?.trim(), target.createNewApp === true, target.appName?.trim()];
   return Object.entries({ ...asked, target: names ?? null }).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Accepts a request for an isolated check of the protected point. */
+/** Accepts a request for an isolated check of the protected recovery point. */
 export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -116,7 +116,7 @@ function refuse(world: World, reason: string | undefined): void {
   if (reason !== undefined) throw rejected(world, reason);
 }
 
-/** Reads accountId from the body; refuses a caller who is not an admin of that account, and any query parameter. */
+/** Reads accountId from the body; refuses a caller who is not an admin of that account, and refuses all query parameters. */
 export function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
@@ -133,8 +133,8 @@ function named(call: AreaCall): Configuration {
 }
 
 /**
- * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt. The
- * receipt is about the operation that the request names, or else about the newest one.
+ * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt, which is
+ * about the operation that the request names, or else about the newest operation.
  */
 function once(
   world: World,

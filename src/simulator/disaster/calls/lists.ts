@@ -15,7 +15,7 @@ import { assembled, configurations, recoveryPoints, type StoredConfiguration } f
 
 const DEFAULT_LIMIT = 50;
 
-/** Lists the environments of an account as sources of protection. */
+/** Lists the environments of an account that may be protected. */
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -44,7 +44,7 @@ export function protections(call: AreaCall): AreaAnswer {
   return ok({ items, ...nextCursor(world, page.next) });
 }
 
-/** Lists the recovery points that an activation may name; their order means nothing. */
+/** Lists the recovery points that an activation may name; clients must not rely on their order. */
 export function points(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -60,7 +60,7 @@ export function points(call: AreaCall): AreaAnswer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Finds the caller's membership in the account that the query names. */
+/** Finds the caller's membership in the account that the query of a request names. */
 function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
@@ -79,12 +79,15 @@ function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], p
   return { things: page.map(({ thing }) => thing), next: last && cursorAt(list, last.place) };
 }
 
-/** Makes a cursor: the place of the last item that was shown, so it survives changes of the list, and a seal of the list. */
+/**
+ * Makes a cursor from the place of the last item shown, so that the cursor survives changes of the list. A seal binds the cursor to its
+ * list.
+ */
 function cursorAt(list: string, place: string): string {
   return Buffer.from(`${hash(`${list} ${place}`).slice(0, 8)} ${place}`).toString('base64url');
 }
 
-/** Reads a cursor; refuses one that this list has not given. */
+/** Reads a cursor; refuses a cursor that this list did not give out. */
 function cursorOf(list: string): Reads<string> {
   return (value, name) => {
     const given = text()(value, name);
@@ -94,12 +97,12 @@ function cursorOf(list: string): Reads<string> {
   };
 }
 
-/** Makes the place of an item in the order of a list: by number, then by text. */
+/** Makes the place of an item in the order of a list: items are sorted by number, then by text. */
 function placeAt(number: number, text: string): string {
   return `${String(number).padStart(16, '0')} ${text}`;
 }
 
-/** Makes a place that stays the same from request to request and says nothing about the time of creation. */
+/** Makes the place of an item in a list that is not in order of creation; the place is the same for every request. */
 function shuffledPlace(id: string): string {
   return placeAt(0, hash(id));
 }
@@ -140,7 +143,7 @@ const READINESS = ['state', 'warnings'];
 const VOLUME = ['name', 'eligible'];
 const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
 
-/** The only fields of an operation that the interface names. */
+/** The fields of an operation that the interface names; the interface names no others. */
 const NAMED = ['cutoffAt', 'validationCleanup'];
 
 /** Removes the optional fields of a source when the reading `dr.disclosed` is `minimal`. */

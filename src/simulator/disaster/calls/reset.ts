@@ -1,5 +1,5 @@
-// POST /disaster-readiness/reset: removes protections whatever state they are in. It has no requestId: the client confirms it by
-// a name, and repeats it until nothing is left to do.
+// Handles POST /disaster-readiness/reset, which removes protections in any state. A reset has no requestId: the client confirms it by a
+// name, and repeats it until nothing is left to do.
 import { accountNamed } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { required, text } from '../../http/fields.ts';
@@ -29,7 +29,7 @@ export function reset(call: AreaCall): AreaAnswer {
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
 
-/** Finds the environment to reset with its protection; a deleted environment is found by the name that its protection keeps. */
+/** Finds the environment to reset and its protection. A deleted environment is found by the name that its protection keeps. */
 function environmentOf({ world, body }: AreaCall, accountId: string) {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
@@ -60,7 +60,7 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
   return ok({ configurations: protections.length, destinations });
 }
 
-/** Stops all work of the protections but deletes nothing yet; refuses, so that the client sends the same reset again. */
+/** Stops all work of some protections, which a later reset deletes. Refuses this reset, so that the client sends it again. */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
   return { refusal: rejected(world, 'the cleanup at the provider is pending: retry the same reset') };

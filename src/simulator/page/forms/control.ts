@@ -10,7 +10,7 @@ import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 const anEnvironment = 'id* @environments';
 const aConfiguration = 'id* @configurations';
 
-/** The forms of the control surface: they set circumstances, and do what only the console of the real service can do. */
+/** The forms for requests to the control surface, which set circumstances and do what only the console of the real service can do. */
 export const controlForms: readonly Form[] = [
   ...formsOf('Control: accounts and tokens', {
     'POST /_sim/accounts': [
@@ -136,7 +136,7 @@ export const controlForms: readonly Form[] = [
 ];
 
 function changedToken(at: FormPlace): FormValues {
-  // Do not suggest the token with which the page itself sends requests.
+  // Do not suggest the token that the page itself uses for its requests.
   const token = at.row('id', tokens, (each) => each.token !== 'demo-admin');
   const own = token === undefined ? [] : at.world.of(memberships).where('token', token.token);
   const kept = own.map(({ accountId, membershipId, role, permissions }) => ({

@@ -16,19 +16,19 @@ export const forms: readonly Form[] = [
   ...controlForms,
 ];
 
-/** A request whose fields are filled in with rows of the world. */
+/** A request whose fields are filled in with rows of the simulated world. */
 export interface Filled {
-  /** The path with the id filled in, but without the query. */
+  /** The path of the request with its id, but without the query. */
   readonly path: string;
   readonly id?: unknown;
   readonly query: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly choices: Readonly<Record<string, readonly FormChoice[]>>;
-  /** The collections in which a required field found no row to name. */
+  /** The collections in which no row was found for a required field. */
   readonly lacks: readonly string[];
 }
 
-/** Fills in a request. The page asks with `{method, path, token?, given?}`, where `given` has the values that its user chose. */
+/** Fills in a request of the page. The page sends `{method, path, token?, given?}`; `given` has the values that its user chose. */
 export function fill(world: World, body: BodyFields, lastRequest: number): Filled {
   const [method, path] = [required(body, 'method', text()), required(body, 'path', text())];
   const form = forms.find((each) => each.method === method && each.path === path);
@@ -39,7 +39,7 @@ export function fill(world: World, body: BodyFields, lastRequest: number): Fille
   return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
 }
 
-/** Chooses the ids of required fields, and the account. A DELETE gets the newest row, which was probably made to try things out. */
+/** Chooses the account and the ids of required fields. A DELETE gets the newest row, which was probably made to try things out. */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
     pick !== undefined && kind === 'text' && (isRequired || name === 'accountId')
@@ -60,7 +60,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Puts each value where the request sends it: the id in the path, all others in the query or in the body. */
+/** Puts the values of a form where the request sends them: the id into the path, all others into the query or into the body. */
 function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lacks'> {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
@@ -72,7 +72,7 @@ function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lac
   return { path, id, query: {}, body };
 }
 
-/** Copies a value and sets another one inside it, at a path through its objects and lists. */
+/** Copies a value and sets another value inside the copy, at a path through its objects and lists. */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });

@@ -11,19 +11,19 @@ import type { World } from '../../store/store.ts';
 
 /** A field in the form of a request. */
 interface Field {
-  /** The name of the field, or its path through objects and lists, as in `items/0/requestId`. */
+  /** The name of the field, or the path to it through objects and lists, such as `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;
-  /** The only words that the field may have. */
+  /** The only values that the field may have. */
   readonly words?: readonly string[];
-  /** The name of the collection of which the field names a row. */
+  /** The name of the collection whose rows the field can name. */
   readonly pick?: string;
-  /** The fields on which the value depends: it is filled in again when one of them changes. */
+  /** The fields on which the value of this field depends: it is filled in again when one of them changes. */
   readonly follows?: readonly string[];
 }
 
-/** A value that the user can pick, and the text to show for it. */
+/** A value that the user can choose, and the text that the page shows for it. */
 export interface FormChoice {
   readonly value: string;
   readonly text: string;
@@ -32,19 +32,19 @@ export interface FormChoice {
 /** The form of a request: its fields, and how to fill them in from the world. */
 export interface Form {
   readonly method: Method;
-  /** The path after the public prefix; for the control surface the whole path, with `/_sim`. */
+  /** The path after the public prefix; for the control surface the whole path, which begins with `/_sim`. */
   readonly path: string;
   readonly area: string;
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Lists the values of fields that the page cannot find in its own collections. */
+  /** Lists the choices for fields whose values the page cannot find in its own collections. */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
 const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-/** The lists of words that the description of a field can refer to by name. */
+/** The lists of values that the description of a field can refer to by name. */
 const wordLists: Readonly<Record<string, readonly string[]>> = {
   creatablePresets,
   knownPresets,
@@ -58,9 +58,10 @@ const wordLists: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Reads a list of fields. `name` is a text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any JSON; a `*` after it makes
- * the field required. It may be followed by `@COLLECTION`, of which it names a row, by `=WORDS`, the only values that it may have (`=a|b`,
- * or the name of a word list), and by `<OTHER+FIELDS`, on which its value depends.
+ * Parses the description of the fields of a form. `name` is a text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any
+ * JSON; a `*` after it makes the field required. Three suffixes may follow: `@COLLECTION` says that the field names a row of that
+ * collection; `=WORDS` gives the only values (`=a|b`, or the name of a word list); `<OTHER+FIELDS` names the fields on which the value
+ * depends.
  */
 function fieldsOf(list: string): readonly Field[] {
   return list.split(/,\s*/).flatMap((text) => {
@@ -82,7 +83,9 @@ function fieldsOf(list: string): readonly Field[] {
 
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
-/** Makes the forms of an area from their names, explanations, fields, and functions that fill in fields other than ids. */
+/**
+ * Makes the forms of an area. For each request, `forms` has an explanation, the fields, and a function that fills in fields other than ids.
+ */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
   return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => ({
     ...addressed(name),
@@ -94,7 +97,7 @@ export function formsOf(area: string, forms: Readonly<Record<string, About>>): r
   }));
 }
 
-/** The values of a form by the names of its fields; undefined ones are not sent. */
+/** The values of a form by the names of its fields. An undefined value is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
 interface Asked {
@@ -109,7 +112,7 @@ export type FormPlace = ReturnType<typeof placeOf>;
 /** Collects the input for filling in a form. */
 export function placeOf(world: World, { token, given, lastRequest }: Asked) {
   const [own] = token === undefined ? [] : world.of(memberships).where('token', token);
-  /** The text that the user chose for a field; undefined without one. */
+  /** Returns the text that the user chose for a field; undefined if the user chose none. */
   const chosen = (name: string) => {
     const value = given[name];
     return typeof value === 'string' && value !== '' ? value : undefined;
@@ -128,20 +131,23 @@ export function placeOf(world: World, { token, given, lastRequest }: Asked) {
     requestId: `try-${lastRequest + 1}`,
     chosen,
     rows,
-    /** Finds the row for a field: the chosen one, else the first suitable one of the account, else the first of the account. */
+    /**
+     * Finds the row for a field: the chosen one, else the first row of the account for which `suits` returns true, else the first row of
+     * the account.
+     */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
       if (named !== undefined) return world.of(of).get(named);
       const all = rows(of);
       return all.find(suits) ?? all[0];
     },
-    /** Finds the id for a field: the chosen one, else that of the first or of the newest row of the account. */
+    /** Finds the id for a field: the chosen one, else that of the first row of the account, or of its newest. */
     idOf: (name: string, pick: string, isNewest: boolean) => {
       const collection = collections.find((each) => each.name === pick) as unknown as Collection<object>;
       const row = rows(collection).at(isNewest ? -1 : 0);
       return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
     },
-    /** Makes a name that no row of the account has: the name itself, or with the first free number after it. */
+    /** Makes a name that no row of the account has: the given name, or this name with the first free number after it. */
     freeName: <T extends object>(name: string, of: Collection<T>, nameOf: (row: T) => string) => {
       const taken = new Set(rows(of).map(nameOf));
       let free = name;

@@ -58,7 +58,7 @@ function isActivating(row: StoredConfiguration): boolean {
   return row.operations.some(({ operationId, kind }) => operationId === row.activeOperationId && kind === 'activation');
 }
 
-/** Finds the protection for a form: the chosen one, else the first suitable one, else the first. */
+/** Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first. */
 function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);

@@ -1,4 +1,4 @@
-// Lists the actions in the menu of a row. Each action opens a request that is already filled in.
+// Lists the actions in the menu of a row of the page. Each action opens a request that is already filled in.
 import { openRequest, useToken } from './request/try.js';
 
 const to = (text, name, given) => [text, () => openRequest(name, given)];

@@ -1,4 +1,4 @@
-// Shows alerts, with their state now and during the last half hour, and contact points.
+// Shows the contact points, and the alerts with their state now and during the last half hour.
 import { alertActions, pointActions } from './actions.js';
 import { button, byId, chip, el, mono, on, rowNode, svg, tag } from './base/elements.js';
 import { openRequest } from './request/try.js';
@@ -54,12 +54,12 @@ function observed(alert) {
 
 const halfHour = 1_800_000;
 
-/** Lists the states of an alert in the last half hour, with their share of the time in thousandths. */
+/** Lists the states that an alert had in the last half hour, each with its share of the shown time in thousandths. */
 function stripOf(alert) {
   const until = now();
   const start = Math.max(alert.createdAt, until - halfHour);
   const changes = linesAbout(alert.id, 'alert.stateChanged').filter(({ at }) => at >= start);
-  // Begin a little before the first change of state, so that the changes fill the whole strip.
+  // Begin shortly before the first change of state, so that the changes fill the whole strip.
   const recent = changes.length === 0 ? halfHour : Math.max(120_000, (until - changes[0].at) * 1.25);
   const from = Math.max(start, until - recent);
   const width = Math.max(1, until - from);

@@ -1,4 +1,4 @@
-// Draws the column on the right, in which a user sets clock, metrics, regions, readings and faults.
+// Draws the right column, where a user sets the clock, metrics, regions, readings and faults.
 import { button, byId, chip, el, menuButton, on, onSubmit, option, options, patchList } from './base/elements.js';
 import { openRequest } from './request/try.js';
 import { drawOn, now, rowsOf, view } from './base/state.js';
@@ -88,7 +88,7 @@ function drawReadings() {
   patchList('reading-list', rows, show, 'All as they are by default.');
 }
 
-/** The effects of faults that need a value, with its name, type and a suggestion. */
+/** The effects of faults that need a value, with the name and type of the value and a suggestion. */
 const valueOf = {
   status: ['Status', 'number', '503'],
   commitThen: ['Status', 'number', '500'],

@@ -1,4 +1,4 @@
-// Draws the ledger and the request log, newest lines first.
+// Draws the ledger and the request log, with the newest lines first.
 import { byId, chip, el, mono, on, tag } from './base/elements.js';
 import { drawOn, logs, tables } from './base/state.js';
 import { windowedList } from './base/windowed.js';

@@ -88,7 +88,7 @@ function protectionNode(first) {
   return node;
 }
 
-/** Makes a function that says whether the step that the user demanded succeeded or failed. */
+/** Makes a function that says whether the step that the user demanded has succeeded or failed. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;
@@ -199,7 +199,7 @@ function spanNode(scale, row, op) {
   return node;
 }
 
-/** Chooses the operations to show with their phases: the newest activation and the running one, else the newest of all. */
+/** Chooses the operations whose phases are shown: the newest activation and the running operation, else the newest of all. */
 function operationsOf(row) {
   const activation = row.operations.findLast(({ kind }) => kind === 'activation');
   const busy = row.operations.find(({ operationId }) => operationId === row.busy);

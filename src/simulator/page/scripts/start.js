@@ -1,4 +1,4 @@
-// Starts the page.
+// Starts the page in the browser.
 import { prepareAlerts } from './alerts.js';
 import { drawClock, prepareBench } from './bench.js';
 import { byId, prepareMenu } from './base/elements.js';
@@ -23,7 +23,7 @@ async function start() {
   follow();
 }
 
-/** Finds the names of all metrics: they are the choices in the form that sets a metric. */
+/** Finds the names of all metrics, which are choices in the form that sets a metric. */
 function metricsIn(forms) {
   const form = forms.find(({ method, path }) => method === 'POST' && path === '/_sim/metrics');
   return form.fields.find(({ name }) => name === 'metric').words;

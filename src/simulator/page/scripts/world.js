@@ -60,7 +60,7 @@ function drawWorld() {
   showRows(rowsOf('accounts').flatMap(accountRows), none);
 }
 
-/** Sums up the protection of an environment for the list: its readiness, and the phase of a running activation. */
+/** Describes the protection of an environment in the list: its readiness, and the phase of a running activation. */
 function guardOf(protection) {
   if (protection === undefined) return undefined;
   const active = protection.operations.find(({ kind, endedAt }) => kind === 'activation' && endedAt === undefined);

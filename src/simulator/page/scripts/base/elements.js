@@ -1,18 +1,18 @@
-// Makes elements of the page. Text is never read as markup.
+// Makes elements of the page. Text is never parsed as markup.
 
 export const byId = (id) => document.getElementById(id);
 
-/** Listens to an event of an element; an async listener must report its own errors. */
+/** Listens to an event of an element. An async listener must report its own errors. */
 export const on = (id, event, run) => byId(id).addEventListener(event, (happened) => void run(happened));
 
-/** Runs a function when a form is submitted; the browser does not send the form. */
+/** Runs a function when a form is submitted, instead of letting the browser send the form. */
 export const onSubmit = (id, run) =>
   on(id, 'submit', (event) => {
     event.preventDefault();
     void run();
   });
 
-/** Makes an element from `tag.class.class`, optional attributes and children; children that are false or undefined are left out. */
+/** Makes an element from `tag.class.class`, optional attributes and children. Children that are false or undefined are left out. */
 export function el(selector, ...parts) {
   const [tag, ...classes] = selector.split('.');
   const node = document.createElement(tag);
@@ -44,8 +44,8 @@ export function button(text, act, run, more = {}) {
 }
 
 /**
- * Updates the children of a container to match rows of `{key, from, make, update?}`. A child stays while the values in `from` are the
- * same, and keeps the focus. When they change, `update` changes the child, or without it `make` makes a new one from them.
+ * Updates the children of a container to match a list of rows `{key, from, make, update?}`. A child stays, and keeps the focus, while the
+ * values in `from` of its row are the same. When they change, `update` changes the child; without `update`, `make` makes a new child.
  */
 export function patch(container, rows) {
   const focused = container.contains(document.activeElement) ? document.activeElement : undefined;
@@ -66,7 +66,7 @@ export function patch(container, rows) {
   if (place?.act !== undefined && document.activeElement !== focused) focusAt(container, place);
 }
 
-/** Describes where a control is, so that its replacement can be found after a redraw. */
+/** Describes where a control is in the page, so that the control can be found again after a redraw. */
 const placeOf = (node) => ({ key: node.closest('[data-key]')?.dataset.key, act: node.dataset.act });
 
 function focusAt(container, { key, act }) {
@@ -84,7 +84,7 @@ export function patchList(id, items, make, none) {
 let saying;
 let saidAt = 0;
 
-/** Shows a message for a few seconds; messages within one second are shown together. */
+/** Shows a message for a few seconds. Messages within one second are shown together. */
 export function say(text) {
   const before = Date.now() - saidAt < 1000 ? byId('said').textContent : '';
   byId('said').textContent = before && before.length < 200 ? `${before}. ${text}` : text;
@@ -95,7 +95,7 @@ export function say(text) {
 
 let opener;
 
-/** Makes a button that opens a menu of actions for a row; on opening, `items` returns `[text, run]` for each entry. */
+/** Makes a button that opens a menu of actions for a row. When the menu opens, `items` returns `[text, run]` for each entry. */
 export function menuButton(about, items) {
   const title = `Actions for ${about}`;
   const open = (event) => openMenu(event.currentTarget, title, items());
@@ -133,7 +133,7 @@ function moveIn(menu, event) {
   entries.at(to % entries.length)?.focus();
 }
 
-/** Prepares the one menu of the page, which opens beside whatever button was pressed. */
+/** Prepares the only menu of the page, which opens beside the button that was pressed. */
 export function prepareMenu() {
   const menu = byId('menu');
   menu.addEventListener('keydown', (event) => moveIn(menu, event));

@@ -1,6 +1,6 @@
-// Holds the state of the page: the rows of the world, the two logs, and what must be drawn again.
+// Holds the state of the page: the rows of the world, the ledger and the request log, and what must be drawn again.
 
-/** The collections that the page shows, with the word for one row of each. */
+/** The collections that the page shows, each with a word for one of its rows. */
 export const called = {
   accounts: 'account',
   tokens: 'token',
@@ -26,7 +26,7 @@ export const logs = {
   requests: { items: [], last: 0, longest: 1000 },
 };
 
-/** Lists the lines of the ledger about one object whose kind has this ending, oldest first; the timelines are drawn from them. */
+/** Lists the ledger lines about one object whose kind ends with `ending`, oldest first. Timelines are drawn from these lines. */
 export const linesAbout = (id, ending) =>
   logs.ledger.items
     .filter((line) => line.kind.endsWith(ending) && (line.id === id || line.detail.configurationId === id))
@@ -36,7 +36,7 @@ export let view = { epoch: '', revision: 0, now: 0, mode: 'real', readings: {} }
 let seenAt = 0;
 export const now = () => (view.mode === 'real' ? view.now + (Date.now() - seenAt) : view.now);
 
-/** Updates the state from an answer of /_sim/view; returns the names of the collections that changed. */
+/** Updates the state of the page from an answer of /_sim/view; returns the names of the collections that changed. */
 export function takeIn(next) {
   view = { ...next, rows: undefined, removed: undefined };
   seenAt = Date.now();
@@ -50,12 +50,12 @@ const parts = [];
 const stale = new Set();
 let drawing;
 
-/** Registers a function that draws a part of the page again when something that it shows has changed. */
+/** Registers a function that draws a part of the page again when one of the named things has changed. */
 export function drawOn(names, draw) {
   parts.push({ names, draw });
 }
 
-/** Notes what changed and draws it a little later, together with other changes; waits while the page is hidden. */
+/** Notes what changed, and draws all noted changes together a little later; while the page is hidden, drawing waits. */
 export function redraw(...names) {
   for (const name of names) stale.add(name);
   if (!document.hidden) drawing ??= setTimeout(drawNow, 120);

@@ -1,8 +1,8 @@
-// Talks to the simulator: sends control requests, and reads the world and its two logs when something has changed.
+// Talks to the simulator: sends control requests, and reads the world, the ledger and the request log when something has changed.
 import { byId, chip, say } from './elements.js';
 import { logs, redraw, tables, takeIn, view } from './state.js';
 
-/** Sends a request to the control surface; throws the message of a refusal. */
+/** Sends a request to the control surface; when it is refused, throws an error with the message of the refusal. */
 export async function ask(method, path, body) {
   const settings = body === undefined ? {} : { body: JSON.stringify(body) };
   const answer = await fetch(`/_sim${path}`, { method, ...settings });
@@ -13,8 +13,8 @@ export async function ask(method, path, body) {
 }
 
 /**
- * Sends a control request, reads the world again and shows a message. `done` is the text, or a function that makes it afterwards; `body` may
- * be a function, too, whose error is shown.
+ * Sends a control request, reads the world again and shows the message `done`. `done` is a text, or a function that makes the text
+ * afterwards. `body` may be a function too; an error of this function is shown.
  */
 export async function act(done, method, path, body) {
   try {
@@ -30,7 +30,7 @@ export async function act(done, method, path, body) {
 let running = Promise.resolve();
 let planned;
 
-/** Updates the rows and logs. One update runs at a time; all calls during an update share the next one. */
+/** Updates the rows and logs of the page. One update runs at a time; all calls during an update share the next one. */
 export function sync() {
   planned ??= running.then(() => {
     running = planned.catch(() => undefined);
@@ -40,7 +40,7 @@ export function sync() {
   return planned;
 }
 
-/** Reads the whole world at first and after another world was loaded, otherwise only the changes. */
+/** Reads the whole world at first and after another world was loaded; otherwise reads only the changes. */
 async function syncOnce() {
   const before = view;
   const watch = [...byId('protections').querySelectorAll('article')].map((node) => node.dataset.key).join(',');
@@ -54,7 +54,7 @@ async function syncOnce() {
   redraw(...touched, ...readings, ...(next.now === before.now ? [] : ['time']), ...(isOther ? ['world'] : []));
 }
 
-/** Reads the new lines of a log, but no more than the page shows. */
+/** Reads the new lines of a log, up to the number of lines that the page shows. */
 async function readLog(name, last, isOther) {
   const log = logs[name];
   if (isOther) Object.assign(log, { items: [], last: 0 });
@@ -71,7 +71,7 @@ async function readLog(name, last, isOther) {
 
 let stream;
 
-/** Follows the stream of events, and connects again when it breaks. */
+/** Follows the stream of events, and reconnects when the stream breaks. */
 export function follow() {
   stream = new EventSource('/_sim/events');
   stream.addEventListener('open', () => {
@@ -91,7 +91,7 @@ export function live(is) {
 
 let timer;
 
-/** Reads the world again a little later; several calls until then cause one read. */
+/** Reads the world again a little later. Several calls before that cause only one read. */
 export function soon() {
   timer ??= setTimeout(() => {
     timer = undefined;

@@ -1,12 +1,12 @@
-// Draws long lists: only the rows in sight, and a few around them, become elements.
+// Draws long lists: only the visible rows, and a few around them, become elements.
 import { byId, el, patch } from './elements.js';
 
 const margin = 400;
 
 /**
- * Draws a list inside a box that scrolls. Each row is `{key, from, make, update?}` as in `patch`; but `from` is a function, which is called
- * only for rows near the visible part. `guess` is the height of a row that was not drawn yet. Returns a function that sets the rows, and
- * the text for an empty list.
+ * Draws a list inside a box that scrolls. A row is `{key, from, make, update?}` as in `patch`, but `from` is a function, which is called
+ * only for rows near the visible part. `guess` is the assumed height of a row that was not drawn yet. Returns a function that takes the
+ * rows and the text for an empty list.
  */
 export function windowedList(id, guess) {
   const box = byId(id);
@@ -41,7 +41,7 @@ export function windowedList(id, guess) {
     return measure(first);
   }
 
-  /** Measures the rows that are drawn, and tells screen readers their places in the whole list; returns whether a height changed. */
+  /** Measures the rows that are drawn, and tells screen readers where the rows are in the whole list; returns whether a height changed. */
   function measure(first) {
     let changed = false;
     for (const [n, node] of [...list.querySelectorAll(':scope > :not(.gap)')].entries()) {
@@ -61,7 +61,7 @@ export function windowedList(id, guess) {
     if (box.scrollTop === 0) endAtRow();
   }
 
-  /** Shortens the box so that it ends with a whole row, where the list is longer than the box may be. */
+  /** Shortens the box so that it ends with a whole row, if the list is too long for the box. */
   function endAtRow() {
     box.style.maxHeight = '';
     const most = parseFloat(getComputedStyle(box).maxHeight) || box.clientHeight;

@@ -1,4 +1,4 @@
-// Writes times, numbers and states as text.
+// Formats times, numbers and states as text.
 import { chip } from './elements.js';
 
 const two = (n) => String(n).padStart(2, '0');
@@ -14,7 +14,7 @@ export function span(ms) {
   return `${Math.floor(s / 86400)} d${s % 86400 < 3600 ? '' : ` ${Math.floor((s % 86400) / 3600)} h`}`;
 }
 
-/** Writes JSON with another indentation; leaves a text that is not JSON as it is. */
+/** Formats JSON with another indentation; leaves a text that is not JSON unchanged. */
 export function indented(text, indent) {
   try {
     return JSON.stringify(JSON.parse(text), undefined, indent);
@@ -23,7 +23,7 @@ export function indented(text, indent) {
   }
 }
 
-/** Lists facts in one line of text; those that are false or undefined are left out. */
+/** Joins facts into one line of text; leaves out facts that are false or undefined. */
 export const listed = (...facts) => facts.filter(Boolean).join(', ');
 
 export const count = (n, one, many = `${one}s`) => `${n.toLocaleString('en')} ${n === 1 ? one : many}`;

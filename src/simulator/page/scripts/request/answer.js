@@ -13,7 +13,7 @@ export function nothingSentYet() {
   byId('t-answer').replaceChildren(el('p.muted', text));
 }
 
-/** Sends a request and shows its results; if a request still waits for its answer, cancels that one instead. */
+/** Sends a request and shows its results. If an earlier request still waits for its answer, cancels that one instead. */
 export async function sendAndShow(request) {
   if (waiting !== undefined) {
     waiting.abort();
@@ -90,7 +90,7 @@ function showAnswer(request, answer, before) {
   byId('t-answer').scrollIntoView({ block: 'nearest' });
 }
 
-/** Finds the line of the request log for our request: the first line after it was sent with the same method, path and query. */
+/** Finds the line of the request log for a request that the page sent: the first later line with the same method, path and query. */
 function loggedOf({ method, url }, after) {
   const asked = (line) => `/api/public/v1${line.path}?${new URLSearchParams(line.query)}`;
   const { pathname, searchParams } = new URL(url, location.origin);
@@ -122,7 +122,7 @@ function changeNode({ verb, what, id, name, fields }) {
 
 const nameOfRow = (row) => row.name ?? row.envName ?? row.cliEnvName ?? row.token;
 
-/** Lists every row that was added, removed or changed, with the fields that changed. */
+/** Lists every row that was added, removed or changed since a request, with the fields that changed. */
 function changesSince(before) {
   return Object.entries(called).flatMap(([name, what]) => {
     const [old, now] = [before.get(name), tables[name]];
@@ -136,7 +136,7 @@ function changesSince(before) {
   });
 }
 
-/** Fields that change just because time passes; their differences are not shown. */
+/** Fields that change when time passes; the page does not show their differences. */
 const passing = new Set(['updatedAt', 'recoveryPointAgeMs']);
 
 function differences(old, now, under = '') {

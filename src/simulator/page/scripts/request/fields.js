@@ -1,10 +1,10 @@
-// Draws the fields of a request, each with a suitable input; fields that name an object offer the ids that exist.
+// Draws the fields of a request, each with a suitable input. A field that names an object offers the ids that exist.
 import { button, el, option } from '../base/elements.js';
 import { tables } from '../base/state.js';
 
 const mostOptions = 500;
 
-/** Draws a field with its input; calls `changed` with a new value, or with undefined when the field must not be sent. */
+/** Draws a field with its input. Calls `changed` with each new value, or with undefined when the field must not be sent. */
 export function fieldNode(field, value, { choices, accountId }, changed) {
   const { name, kind, isRequired } = field;
   const offered = offeredFor(field, choices, accountId);
@@ -21,7 +21,7 @@ export function fieldNode(field, value, { choices, accountId }, changed) {
   return el('div.field', { 'data-key': name }, label, control, !isRequired && drop);
 }
 
-/** Makes the label of a field: the path to it in small print, then its name. */
+/** Makes the label of a field: in small print the path to the field, then its name. */
 function partsOf(name) {
   const last = name.split('/').at(-1);
   const way = name
@@ -31,7 +31,7 @@ function partsOf(name) {
   return [way !== '' && el('span.muted', way), last];
 }
 
-/** Lists the values that a field may have; undefined when it may have any. */
+/** Lists the values that a field may have; returns undefined when the field may have any value. */
 function offeredFor({ name, kind, words, pick }, choices, accountId) {
   const known = kind === 'flag' ? ['true', 'false'] : words;
   if (known) return known.map((value) => ({ value, text: value }));
@@ -80,7 +80,7 @@ function selectOf(value, offered) {
   return select;
 }
 
-/** Passes the value of an input on; marks the input when its text is not the JSON that it should be. */
+/** Passes on the value of an input; marks the input when its text should be JSON and is not. */
 function read(field, input, changed, isDone) {
   let value;
   try {
@@ -105,7 +105,7 @@ function valueIn({ kind, isRequired }, input) {
   return kind === 'number' ? Number(text) : JSON.parse(text);
 }
 
-/** Makes the control that adds an item to a list. */
+/** Makes the control that adds an item to a list field. */
 function adderOf(name, input, offered = []) {
   if (offered.length === 0) return undefined;
   const about = { 'aria-label': `Add to ${name}`, class: 'adder' };

@@ -1,4 +1,4 @@
-// Lets a user try a request: choose a token and a route, fill in the fields, send it and see the answer.
+// Lets a user try a request: choose a token and a route, fill in the fields, send the request and see the answer.
 import { nothingSentYet, sendAndShow } from './answer.js';
 import { button, byId, el, on, onSubmit, option, say } from '../base/elements.js';
 import { fieldNode } from './fields.js';
@@ -8,11 +8,11 @@ import { indented, listed } from '../base/words.js';
 
 const formsByName = new Map();
 let form;
-/** The request that the user is writing: the values in its path, its query and its body. */
+/** The request that the user is writing: the values in its path, query and body. */
 let draft = { path: {}, query: {} };
 let choices = {};
 let lacks = [];
-/** The fields that the user chose, with their values; filling in the others does not change them. */
+/** The fields that the user chose, with their values. They keep these values when the other fields are filled in. */
 let chosen = {};
 
 const nameOfForm = ({ method, path }) => `${method} ${path}`;
@@ -61,7 +61,7 @@ function accountOf({ appId, appEnvId, alertId, contactPointId }) {
   return row?.accountId;
 }
 
-/** Finds a token for an account: the chosen one if it is a member there, else the user token with the most rights. */
+/** Finds a token for an account: the selected one if it is a member of the account, else the user token with the most rights. */
 function tokenFor(accountId) {
   const now = byId('t-token').value;
   const own = rowsOf('memberships').filter((member) => member.accountId === accountId);
@@ -98,7 +98,7 @@ async function openForm(name, given = {}) {
   await fillIn();
 }
 
-/** Fills in all fields again, except chosen ones that `isKept` accepts. */
+/** Fills in all fields again, except those that the user chose and `isKept` accepts. */
 async function fillAnew(isKept = () => false) {
   const kept = form.fields.filter((field) => field.name in chosen && isKept(field));
   chosen = Object.fromEntries(kept.map(({ name }) => [name, chosen[name]]));
@@ -106,7 +106,7 @@ async function fillAnew(isKept = () => false) {
 }
 
 let asking = 0;
-/** Settles when the fields are filled in; no request is sent before. */
+/** Settles when the fields are filled in; no request is sent before that. */
 let filling = Promise.resolve();
 
 /** Fills in the fields that the user has not chosen. */
@@ -167,7 +167,7 @@ function drawLacks() {
   );
 }
 
-/** Redraws the fields, and keeps the focus in the field where the user is. */
+/** Redraws the fields, and keeps the focus in the field where the user is typing. */
 function drawFields() {
   const held = byId('t-fields').contains(document.activeElement) ? document.activeElement.dataset.field : undefined;
   const shown = form.fields.filter((field) => field.isRequired || valueOfField(field) !== undefined);
@@ -192,7 +192,7 @@ function accountNow() {
 /** Finds the value of a field in the path, the query or the body. */
 const valueOfField = (field) => field.name.split('/').reduce((into, step) => into?.[step], draft[partOf(field)]);
 
-/** Sets a field in the path, the query or the body; undefined removes it. */
+/** Sets the value of a field in the path, the query or the body; undefined removes the field. */
 function setField(field, value) {
   const part = partOf(field);
   draft[part] = put(draft[part] ?? {}, field.name.split('/'), value);
@@ -231,7 +231,7 @@ function addField() {
   byId(`t-field-${field.name}`)?.focus();
 }
 
-/** Takes over the body that the user wrote; a text that is not JSON is sent unchanged. */
+/** Takes the body that the user wrote as the body of the request. A text that is not JSON is sent unchanged. */
 function takeBody() {
   try {
     draft.body = JSON.parse(byId('t-body').value);
@@ -248,7 +248,7 @@ function writeBody() {
   drawCurl();
 }
 
-/** Makes the request to send. */
+/** Makes the request to send from what the user wrote. */
 function requestNow() {
   const { id = '' } = draft.path;
   const token = byId('t-token').value;
