@@ -5,7 +5,7 @@
  * before the bytes are sent.
  */
 
-/** Aborts one request that is under way. */
+/** Undici's handle on a running request, with which the request can be aborted. */
 interface Controller {
   abort(reason: Error): void;
 }
@@ -28,19 +28,19 @@ export interface Received {
   readonly body: Buffer;
 }
 
-/** The limits of a request. A request that exceeds one of them fails with the given error. */
+/** The limits of a request. A request that exceeds one of them fails with the matching error. */
 export interface Bounds {
-  /** Aborting it fails the request with the signal's reason. */
+  /** Ends the request when aborted; the request then fails with the signal's reason. */
   readonly signal: AbortSignal;
   readonly mostBytes: number;
   readonly tooLarge: () => Error;
-  /** Called in the tick in which the bytes are sent. An error that it returns stops the request. */
+  /** Called right before the request is sent. If this function returns an error, nothing is sent and the request fails with that error. */
   readonly mayStart?: () => Error | undefined;
 }
 
 /**
- * Dispatches one request and collects its whole response. It uses no streams: for a few kilobytes these would cost more than
- * everything else.
+ * Sends one request and collects its whole response. Uses no streams, because for a few kilobytes a stream would cost more
+ * than everything else.
  */
 export function collect(
   dispatch: (handler: ResponseHandler) => void,

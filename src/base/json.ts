@@ -1,7 +1,7 @@
 /**
- * JSON values that may contain secrets, and how they are compared.
+ * Defines and compares JSON values that may contain secrets.
  *
- * Also compares resource versions of Kubernetes, which are text that has an order.
+ * Also compares the resourceVersions of Kubernetes, which are numbers written as text.
  */
 import { inspect } from 'node:util';
 
@@ -13,12 +13,12 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself. Only the transport, the fingerprint, comparisons and rules about values call it. */
+  /** Returns the value itself. Only the transport, the fingerprint, comparisons and rules about values may call this. */
   reveal(): string {
     return this.#value;
   }
 
-  /** The secret without the white space around it, such as the line end of the file that it came from. */
+  /** Returns the secret without surrounding white space, such as the newline at the end of a file. */
   trimmed(): Secret {
     return new Secret(this.#value.trim());
   }
@@ -53,13 +53,13 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lists the objects under a key of a value; empty when the value has no list there. */
+/** Returns the objects in the list under a key of a value; an empty list when the value has no list there. */
 export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
   const list: unknown = isRecord(value) ? value[key] : undefined;
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
 }
 
-/** The type of an object whose undefined fields were removed. */
+/** The type of an object after its undefined fields were removed. */
 type Defined<Row> = string extends keyof Row
   ? { [Field in keyof Row]: Exclude<Row[Field], undefined> }
   : { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
@@ -71,20 +71,20 @@ export function definedIn<Row extends object>(row: Row): Defined<Row> {
   return Object.fromEntries(rows) as Defined<Row>;
 }
 
-/** Copies an object without its undefined fields; undefined when no field is left. */
+/** Copies an object without its undefined fields; returns undefined when no field is left. */
 export function stated<Row extends object>(row: Row): Defined<Row> | undefined {
   const rows = definedIn(row);
   return Object.keys(rows).length === 0 ? undefined : rows;
 }
 
-/** Copies a list; undefined when it is empty. */
+/** Copies a list; returns undefined when the list is empty. */
 export function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }
 
 /**
- * Compares two values as JSON: the order of keys does not count, a key that is undefined is missing, and secrets are equal by
- * their value. The named keys are ignored at every depth.
+ * Compares two values as JSON: the order of keys does not count, a key with the value undefined counts as missing, and secrets
+ * are equal if their values are equal. Keys listed in `ignored` are skipped at every depth.
  */
 export function sameJson(a: unknown, b: unknown, ignored: readonly string[] = []): boolean {
   if (Object.is(a, b)) return true;
@@ -105,8 +105,8 @@ export function sameJson(a: unknown, b: unknown, ignored: readonly string[] = []
 }
 
 /**
- * Writes equal values as equal text: keys sorted, no white space (RFC 8785 for what we use), undefined left out. Secrets are
- * revealed, so the text is only ever hashed or compared, never shown.
+ * Writes a value as canonical JSON, so that equal values give equal text: keys sorted, no white space, undefined left out (RFC
+ * 8785, as far as we need it). Secrets appear in plain text, so the result may only be hashed or compared, never shown.
  */
 export function canonicalJson(value: unknown): string {
   if (value instanceof Secret) return JSON.stringify(value.reveal());
@@ -120,9 +120,10 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * Compares resource versions: below zero when `a` is older than `b`, zero when they are the same, above zero when `a` is newer.
+ * Compares resourceVersions: below zero when `a` is older than `b`, zero when they are the same, above zero when `a` is newer.
  *
- * They are decimal strings of up to 128 bits: compared by length, then character by character, and never made numbers.
+ * A resourceVersion is a decimal string of up to 128 bits, too large for a number. So the strings are compared by length, then
+ * character by character.
  */
 export function compareVersions(a: string, b: string): number {
   if (a.length !== b.length) return a.length < b.length ? -1 : 1;
@@ -130,12 +131,12 @@ export function compareVersions(a: string, b: string): number {
   return a < b ? -1 : 1;
 }
 
-/** True if this text can be compared with `compareVersions`. */
+/** True if this text is a resourceVersion that `compareVersions` can compare. */
 export function isVersion(text: string): boolean {
   return /^[1-9][0-9]{0,38}$/.test(text);
 }
 
-/** True if version `a` is older than `b`. */
+/** True if resourceVersion `a` is older than `b`. */
 export function isOlderVersion(a: string, b: string): boolean {
   return compareVersions(a, b) < 0;
 }

@@ -1,14 +1,17 @@
-/** The two clocks: the wall clock for what people read, the monotonic clock for every decision. */
+/** A wall clock for the times that people read, and a monotonic clock for every decision. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   wall(): number;
   /** Milliseconds that never step back and never jump. */
   monotonic(): number;
-  /** Runs `wake` once after `delayMs`; the returned function cancels it. */
+  /** Calls `wake` once after `delayMs`; the returned function cancels the call. */
   after(delayMs: number, wake: () => void): () => void;
 }
 
-/** A moment on both clocks. The monotonic clock stops while the machine sleeps, and somebody may set the wall clock. */
+/**
+ * One moment on both clocks. Neither clock is enough: the monotonic clock stops while the machine sleeps, and people can set
+ * the wall clock.
+ */
 export interface Moment {
   readonly monotonic: number;
   readonly wall: number;
@@ -21,9 +24,9 @@ export function momentOf(clock: Clock): Moment {
 
 /** Randomness, passed in so that a test can repeat it. */
 export interface Entropy {
-  /** A number in [0, 1). */
+  /** Returns a random number in [0, 1). */
   fraction(): number;
-  /** A version 4 UUID. */
+  /** Returns a random UUID of version 4. */
   uuid(): string;
 }
 
@@ -37,12 +40,12 @@ export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/Z$/, '000Z');
 }
 
-/** Formats the end of a wait in whole seconds, rounded up: the wait is over when a clock shows this time. */
+/** Formats the end of a wait in whole seconds, rounded up, so that the wait is over when a clock shows this time. */
 export function isoSecondsUp(ms: number): string {
   return isoSeconds(ms + 999);
 }
 
-/** Doubles a pause with each earlier failure, up to the longest pause. */
+/** Computes a pause that doubles with each earlier failure, up to the longest pause. */
 export function growingMs(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures, 30));
 }
@@ -52,7 +55,7 @@ export function jittered(ms: number, entropy: Entropy): number {
   return ms * (0.5 + entropy.fraction() / 2);
 }
 
-/** The pause before an object is reconciled again after failures in a row: from half a second to five minutes. */
+/** Computes the pause before an object is reconciled again after failures in a row: from half a second to five minutes. */
 export function retryPauseMs(failures: number, entropy: Entropy): number {
   return jittered(growingMs(failures, { firstMs: 1_000, longestMs: 300_000 }), entropy);
 }
@@ -61,11 +64,11 @@ export function retryPauseMs(failures: number, entropy: Entropy): number {
 export interface BackoffShape {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** After this long without a failure the next one counts as the first. */
+  /** After this long without a failure, the next failure counts as the first. */
   readonly forgetMs: number;
 }
 
-/** Computes a pause with jitter that grows with each failure in a row, and is short again after a while without one. */
+/** Computes pauses between tries: with jitter, longer after each failure in a row, and short again after a while without a failure. */
 export class Backoff {
   readonly #shape: BackoffShape;
   readonly #clock: Clock;
@@ -79,12 +82,12 @@ export class Backoff {
     this.#entropy = entropy;
   }
 
-  /** The number of failures in a row. */
+  /** Returns the number of failures in a row. */
   get failures(): number {
     return this.#failures;
   }
 
-  /** Counts one more failure and returns how long to wait: at least as long as the server asked for in `wishMs`. */
+  /** Counts one more failure. Returns how long to wait, which is at least `wishMs`, the wait that the server asked for. */
   next(wishMs = 0): number {
     const now = this.#clock.monotonic();
     if (now - this.#lastFailureAt >= this.#shape.forgetMs) this.#failures = 0;
@@ -95,7 +98,10 @@ export class Backoff {
   }
 }
 
-/** Waits for a promise; undefined if it takes longer than `deadlineMs`. Throws the signal's reason if the signal is aborted first. */
+/**
+ * Waits for a promise; returns undefined if the promise takes longer than `deadlineMs`. Throws the signal's reason if the
+ * signal is aborted first.
+ */
 export function inTime<Value>(
   clock: Clock,
   deadlineMs: number,

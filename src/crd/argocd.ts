@@ -1,8 +1,8 @@
-/** Configuration for Argo CD: the health of our kinds, and the actions that its page offers. */
+/** Builds the configuration for Argo CD: health checks of our kinds, and the actions that its web page offers. */
 import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];
-// The kinds that activate, discard or reset a recovery have no action here: nobody shall start those with one click.
+// The kinds that activate, discard or reset a recovery have no action here, so that nobody starts one with a single click.
 const forOne: Readonly<Record<string, readonly string[]>> = {
   AppEnvironment: ['redeploy', 'stop', 'start'],
   DisasterProtection: ['validate-now'],

@@ -5,14 +5,14 @@ import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/
 import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 
-/** Deleting a definition deletes every resource of its kind, so these annotations keep Argo CD, Helm and Flux from deleting it. */
+/** Keeps Argo CD, Helm and Flux from deleting a definition, because that would delete every resource of its kind. */
 const kept = {
   'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'helm.sh/resource-policy': 'keep',
   'kustomize.toolkit.fluxcd.io/prune': 'disabled',
 } as const;
 
-/** The CustomResourceDefinition of a kind. */
+/** Builds the CustomResourceDefinition of a kind. */
 export function manifest(kind: KindIdentity) {
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
@@ -47,7 +47,7 @@ export function manifest(kind: KindIdentity) {
   };
 }
 
-/** The schemas of a kind, with the rules about its name. */
+/** The schemas of a kind, and the CEL rules for fields that default to metadata.name. */
 interface Schemas {
   readonly spec: Structural;
   readonly status: Structural;
@@ -56,7 +56,7 @@ interface Schemas {
 
 const built = new WeakMap<KindIdentity, Schemas>();
 
-/** Builds the schemas of a kind once: converting them takes most of the time of a generation. */
+/** Builds the schemas of a kind and keeps them for later calls, because converting schemas is the slowest part of the generator. */
 export function schemasOf(kind: KindIdentity): Schemas {
   const schemas = built.get(kind) ?? {
     spec: structural(kind.spec, 'spec'),
@@ -114,7 +114,10 @@ function status(kind: KindIdentity): Structural {
   };
 }
 
-/** Builds CEL rules for fields that default to metadata.name. They stand at the root: only a rule there can read both. */
+/**
+ * Builds CEL rules for spec fields that default to metadata.name. The rules are at the root of the schema, because only there
+ * can a rule read both.
+ */
 function nameRules(spec: z.ZodType): readonly CelRule[] {
   if (!(spec instanceof z.ZodObject)) return [];
   return Object.entries(spec.shape).flatMap(([field, schema]) => {
@@ -139,7 +142,7 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
   ];
 }
 
-/** The columns of `kubectl get`: Ready and its reason, the kind's own columns, the external id, the message and the age. */
+/** Builds the columns of `kubectl get`: Ready and its reason, the kind's own columns, the external id, the message and the age. */
 function columns(kind: KindIdentity): readonly Column[] {
   const ready = '.status.conditions[?(@.type=="Ready")]';
   const id: readonly Column[] =

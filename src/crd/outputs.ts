@@ -8,7 +8,7 @@ import { clusterWide, forUsers, namespaced, ownNamespace } from './rbac.ts';
 import { page, pageName, troubleshooting } from './reference.ts';
 import { yaml } from './text.ts';
 
-/** Reads a file of the tree; undefined if there is no such file. */
+/** Reads a file of the repository; returns undefined if there is no such file. */
 export type ReadFile = (path: string) => string | undefined;
 
 /** Folders that may contain generated files only. */
@@ -29,14 +29,14 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   ]);
 }
 
-/** Renews the tables of docs/troubleshooting.md and keeps the text around them, which people write by hand. */
+/** Renews the generated tables of docs/troubleshooting.md; keeps the text around them, which is written by hand. */
 function guide(read: ReadFile): readonly (readonly [string, string])[] {
   const path = 'docs/troubleshooting.md';
   const existing = read(path);
   return existing === undefined ? [] : [[path, troubleshooting(existing)]];
 }
 
-/** Builds the files to install, once for Kustomize and once for Helm: neither can read files outside of its own folder. */
+/** Builds the files to install twice, for Kustomize and for Helm, because neither can read files outside its own folder. */
 function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
   const kustomize = 'deploy/kustomize';
   const chart = 'deploy/helm/apphosting-operator/files';

@@ -10,7 +10,7 @@ interface Policy {
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
   readonly resources: readonly string[];
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
-  /** A CEL expression with at most one call of `authorizer`: each call uses up a third of the cost limit of an expression. */
+  /** A CEL expression. It may call `authorizer` once only, because each call uses up a third of the cost limit of an expression. */
   readonly expression: string;
   readonly message: string;
 }
@@ -37,7 +37,7 @@ function inEffect({ name, operations, resources, variables, expression, message 
   return [policy, { apiVersion, kind: 'ValidatingAdmissionPolicyBinding', metadata, spec }];
 }
 
-/** Lets only users with the verb `activate` on a DisasterProtection create a RecoveryActivation or ActivationDiscard of it. */
+/** Allows only users with the verb `activate` on a DisasterProtection to create a RecoveryActivation or ActivationDiscard for it. */
 export function activationPolicy(): readonly object[] {
   return inEffect({
     name: 'apphosting-activation',
@@ -49,8 +49,8 @@ export function activationPolicy(): readonly object[] {
 }
 
 /**
- * Lets only users who may read the Secrets of a namespace make a resource name a Secret. A resource may keep the Secrets that
- * it already named.
+ * Allows only users who may read the Secrets of a namespace to refer to a Secret in a resource. A resource may keep references
+ * that it already had.
  */
 export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonly object[] {
   return kinds
@@ -95,7 +95,7 @@ function pathsIn(node: Structural): readonly Path[] {
   return below.flatMap(([step, child]) => pathsIn(child).map((path) => [step, ...path]));
 }
 
-/** Builds a CEL expression for the list of names at these paths; it skips paths that are absent. */
+/** Builds a CEL expression that lists the names at these paths; the expression skips paths that are absent. */
 function namesAt(object: string, paths: readonly Path[]): string {
   const lists = paths.map((path) => optionalsAt(`${object}.spec`, path));
   return `(${lists.join(' + ')}).filter(name, name.hasValue()).map(name, name.value())`;

@@ -1,4 +1,4 @@
-/** Builds the RBAC roles: the operator gets what it uses, people get roles that match how dangerous each kind is. */
+/** Builds the RBAC roles. The operator gets only the permissions that it uses; people get roles that match how dangerous each kind is. */
 import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
 /** A permission that the operator needs for resources that are not of its own kinds. */
@@ -6,7 +6,10 @@ interface KubePermission {
   readonly group: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
-  /** `objects`: in namespaces with our resources; `own`: in the operator's namespace; `cluster`: on cluster-scoped resources. */
+  /**
+   * Where the permission is granted. `objects`: in namespaces with our resources; `own`: in the operator's namespace;
+   * `cluster`: on cluster-scoped resources.
+   */
   readonly where: 'objects' | 'own' | 'cluster';
   /** Why the operator needs the permission, as docs/security.md and the generated files show it. */
   readonly because: string;
@@ -90,7 +93,7 @@ function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
       plurals(kinds).map((plural) => `${plural}/status`),
       ['update'],
     ),
-    // A finalizer stands in the metadata, so setting it needs `patch` on the object itself.
+    // A finalizer is part of the metadata, so setting one needs `patch` on the object itself.
     of(plurals(held), ['patch']),
   ];
 }
@@ -101,23 +104,26 @@ function used(where: readonly KubePermission['where'][]): readonly PolicyRule[] 
     .map(({ group: apiGroup, resources, verbs }) => ({ apiGroups: [apiGroup], resources, verbs }));
 }
 
-/** The operator's role when it serves the whole cluster. */
+/** Builds the operator's role when the operator serves the whole cluster. */
 export function clusterWide(kinds: readonly KindIdentity[]): readonly Role[] {
   return [role('ClusterRole', 'apphosting-operator', [...ownKinds(kinds), ...used(['objects', 'cluster'])])];
 }
 
-/** The operator's role when it serves one namespace: it gives no permission outside of it, and none on cluster-scoped kinds. */
+/**
+ * Builds the operator's role when the operator serves one namespace. The role grants nothing outside of that namespace, and
+ * nothing on cluster-scoped kinds.
+ */
 export function namespaced(kinds: readonly KindIdentity[]): readonly Role[] {
   const inside = kinds.filter(({ scope }) => scope === 'Namespaced');
   return [role('Role', 'apphosting-operator', [...ownKinds(inside), ...used(['objects'])])];
 }
 
-/** The operator's role in its own namespace, such as for its Lease. */
+/** Builds the operator's role in its own namespace, such as for its Lease. */
 export function ownNamespace(): readonly Role[] {
   return [role('Role', 'apphosting-operator-own', used(['own']))];
 }
 
-/** The kinds that the role `edit` does not let people write, with the role that does. */
+/** The kinds that users with the role `edit` cannot write, each with the role that can. */
 const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'resetter'>> = {
   HostingAccount: 'admin',
   MemberAccess: 'admin',
@@ -128,14 +134,14 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// People never change the spec of a recovery request, so `patch` serves to change its metadata only.
+// The spec of a recovery request is immutable, so people use `patch` only to change its metadata.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>
   Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));
 
 /**
- * Roles for people. Those for view, edit and admin are aggregated to the ClusterRoles of the same name; an administrator binds
- * those for activation and reset one by one.
+ * Builds the roles for people. The roles for view, edit and admin are aggregated to the ClusterRoles of the same name; an
+ * administrator binds the roles for activation and reset separately.
  */
 export function forUsers(kinds: readonly KindIdentity[]): readonly Role[] {
   const by = (who: string | undefined) => plurals(kinds.filter(({ kind }) => guarded[kind] === who));

@@ -1,6 +1,4 @@
-/**
- * Builds a reference page for each kind. It replaces the generated parts, which stand between markers, and keeps all other text.
- */
+/** Builds the reference page of each kind. Replaces only the generated parts of a page, which are between markers. */
 import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
@@ -9,7 +7,7 @@ import { canHave, chapters, remedies } from './remedies.ts';
 import type { Structural } from './structural.ts';
 import { withPart } from './text.ts';
 
-/** The file name of a kind's page, such as `contact-point`. */
+/** Returns the file name of a kind's page without its extension, such as `contact-point`. */
 export function pageName(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '-').toLowerCase();
 }
@@ -28,7 +26,7 @@ export function page(kind: KindIdentity, existing: string | undefined, sample: s
   return renewed(existing ?? skeleton(kind), parts, `docs/kinds/${pageName(kind.kind)}.md`);
 }
 
-/** Renews the tables of the troubleshooting page, which say for each reason what to do. */
+/** Renews the tables of the troubleshooting page, which list what to do about each reason. */
 export function troubleshooting(existing: string): string {
   const parts = Object.entries(chapters).map(
     ([chapter, table]) => [chapter, reasonTable(Object.keys(table) as Reason[], '')] as const,
@@ -80,7 +78,7 @@ interface Field {
   readonly path: string;
   readonly node: Structural;
   readonly required: boolean;
-  /** False for the items of a list and the values of a map. */
+  /** False for list items and map values, which have no field name. */
   readonly isNamed: boolean;
 }
 
@@ -134,7 +132,7 @@ function ruleList(root: Structural): string {
 
 const all = Object.values(chapters).flatMap((chapter) => Object.keys(chapter) as Reason[]);
 
-/** Builds a table of reasons, with what each means and what to do; `up` is the path from the page to docs. */
+/** Builds a table of reasons, each with its meaning and what to do. `up` is the relative path from the page to the folder docs. */
 function reasonTable(names: readonly Reason[], up = '../'): string {
   const rows = names.map((name) => {
     const remedy = remedies[name].replaceAll('](', `](${up}`);

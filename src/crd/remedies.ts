@@ -1,4 +1,7 @@
-/** What to do about each reason of a condition. The generator copies it to docs/troubleshooting.md and the pages of the kinds. */
+/**
+ * Says what to do about each reason of a condition. The generator copies these texts to docs/troubleshooting.md and to the
+ * pages of the kinds.
+ */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
@@ -187,7 +190,7 @@ const aspects = {
   NoSchedule: 'Nothing: create RecoveryValidations when you want one.',
 } as const satisfies Remedies;
 
-/** The chapters of docs/troubleshooting.md in their order: groups of reasons, each with what to do. */
+/** The chapters of docs/troubleshooting.md in order. Each chapter is a group of reasons with what to do about each reason. */
 export const chapters = { ready, waiting, stalled, final, aspects } as const;
 
 const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
@@ -196,7 +199,7 @@ const recovery = ['DisasterProtection', ...requests];
 const accounts = ['HostingAccount', 'ClusterHostingAccount'];
 const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
 
-/** The reasons that only some kinds can have, each with these kinds. */
+/** Reasons that only some kinds can have, each with the names of these kinds. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
   ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
@@ -253,5 +256,5 @@ export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** What to do about each reason. A reason that is missing here is a type error. */
+/** The text on what to do about each reason of a condition. A reason without a text is a type error. */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

@@ -1,9 +1,9 @@
 /**
  * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
- * Guarantees: no node of the result has a union, a default, a pattern that Go reads differently from JavaScript, or a transition
- * rule that a user could avoid. Any other schema throws an error with the path of the field. test/crd/manifest.test.ts checks that
- * every node has a description and bounds.
+ * Guarantees: the result has no union, no default, no pattern that Go reads differently from JavaScript, and no transition
+ * rule that a user could avoid. A zod schema that would need one causes an error with the path of the field.
+ * test/crd/manifest.test.ts checks that every node has a description and bounds.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey } from '../engine/kind/schema/schema.ts';
@@ -50,7 +50,10 @@ const lists = ['x-kubernetes-list-type', 'x-kubernetes-list-map-keys', rulesKey]
 const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
-/** Converts a node. `steady`: users can neither remove nor move the field, so a transition rule on it always applies. */
+/**
+ * Converts one node. `steady` is true for a field that users can neither remove nor move, so that a transition rule on it
+ * always applies.
+ */
 function convert(node: Node, path: string, steady: boolean): Structural {
   const { type } = node;
   if (type === undefined) throw refusal(path, 'has no single type; a union cannot be structural');
@@ -64,7 +67,7 @@ function convert(node: Node, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
-/** Converts the children of a node, and names the size of an integer. */
+/** Converts the children of a node, and adds the format of an integer, such as int64. */
 function contents(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
@@ -97,7 +100,8 @@ function integerFormat(node: Node, path: string): 'int32' | 'int64' {
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
-// Go's RE2 has neither look-around nor back-references, and gives these character classes another meaning than JavaScript.
+// Go's RE2 has neither look-around nor back-references, and these character classes mean something else in Go than in
+// JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: Node, path: string): void {

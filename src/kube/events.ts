@@ -32,7 +32,7 @@ interface EventPublisherOptions extends KubeMeans {
   readonly controller: string;
   /** The process that reports the events, such as the pod's name. */
   readonly instance: string;
-  /** Called for each event that is dropped before the end, with the reason. */
+  /** Called with the reason for each event that is dropped, except for events that `close` clears from the queue. */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
 }
 
@@ -42,7 +42,7 @@ interface Series {
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** How much of `count` was published. */
+  /** How many of the `count` occurrences were published. */
   told: number;
   lastSeen: Moment;
   toldAt: number;
@@ -55,7 +55,7 @@ export class EventPublisher implements EventRecorder {
   /** Events to publish, one after the other. The queue has no `interval` or `timeout`, so that all timers use our clock. */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
-  /** Routine events that wait to be published together. */
+  /** Routine events that wait to be merged and published. */
   readonly #gathered = new Map<string, RecordedEvent[]>();
   readonly #stop = new AbortController();
 
@@ -66,7 +66,7 @@ export class EventPublisher implements EventRecorder {
 
   record(given: RecordedEvent): void {
     if (this.#stop.signal.aborted) return;
-    // A series stays in memory for minutes.
+    // A series stays in memory for minutes, so keep only what identifies the object.
     const event = { ...given, regarding: identityOf(given.regarding) };
     if (event.isRoutine === true) this.#gather(event);
     else this.#take(event);
@@ -146,7 +146,7 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // An earlier attempt created the event, although its answer was lost.
+        // An earlier attempt created the event, but its answer was lost.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
@@ -196,7 +196,7 @@ export class EventPublisher implements EventRecorder {
   }
 }
 
-/** Merges events into one about the first object, whose note names the other objects. */
+/** Merges events into one event about the first object; the note of that event names the other objects. */
 function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const [first] = events;
   if (first === undefined) return [];
@@ -212,7 +212,7 @@ export function cutToBytes(text: string, mostBytes: number): string {
   return `${text.slice(0, read)}…`;
 }
 
-/** Sets an entry as the newest of a map, and forgets the oldest one when there are more than `most`. */
+/** Sets a map entry as the newest, and removes the oldest entry when there are more than `most`. */
 function setAsNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
@@ -224,7 +224,7 @@ const bucketTokens = 25;
 const refillMs = 300_000;
 const mostBuckets = 10_000;
 
-/** A token bucket for each key. The keys that were used least recently are forgotten. */
+/** A token bucket for each key. Buckets that were used least recently are forgotten. */
 class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();

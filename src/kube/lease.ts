@@ -25,7 +25,7 @@ import { KubeError, type KubeObject, type Leadership, type Resource } from '../e
 import type { KubeMeans } from './means.ts';
 import { compareVersions, isRecord } from '../base/json.ts';
 
-/** The times of a lease of this length, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
+/** Returns the times of a lease with this duration, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
 export function leasePaceOf(leaseMs: number) {
   const unit = leaseMs / 15;
   return {
@@ -34,7 +34,7 @@ export function leasePaceOf(leaseMs: number) {
     /** How long a holder may act after its last renewal. */
     renewMs: 10 * unit,
     retryMs: 2 * unit,
-    /** How long a lease must be missing before a candidate creates it, if the candidate never saw a holder. */
+    /** How long a lease must be missing before a candidate that never saw a holder creates the lease. */
     missingMs: 2.6 * unit,
   };
 }
@@ -44,9 +44,12 @@ type LeasePace = Readonly<ReturnType<typeof leasePaceOf>>;
 export interface LeaseOptions extends KubeMeans {
   readonly namespace: string;
   readonly name: string;
-  /** The name of this process for people. A random part is added, so that no two processes have the same name. */
+  /** A name by which people recognise this process. A random part is added, so that no two processes have the same name. */
   readonly identity: string;
-  /** `takeOver`: the previous holder did not release the lease. It may have died during a call, or not know yet that it lost it. */
+  /**
+   * Called when this process becomes the leader. `takeOver` is true if the previous holder did not release the lease: the
+   * holder may have died during a call, or not know yet that it lost the lease.
+   */
   readonly onAcquired: (acquisition: { readonly takeOver: boolean }) => void;
   readonly onLost: (why: string) => void;
   /** Called when the lease shows that the cluster was restored from a backup. */
@@ -78,11 +81,11 @@ export class LeaseElection implements Leadership {
   #own: KubeObject | undefined;
   /** The moment before the write with which our term began or was last renewed; undefined while this process does not lead. */
   #term: Moment | undefined;
-  /** The message of the last failure; undefined after a round without one. */
+  /** The message of the last failure; undefined after a round without a failure. */
   #complaint: string | undefined;
-  /** True if our last write took the lease from a holder that had not released it. It is kept in case the answer is lost. */
+  /** True if our last write took the lease from a holder that had not released it. Kept because the answer to that write may be lost. */
   #takesOver = false;
-  /** Monotonic time before which this process does not act, although it holds the lease. */
+  /** Monotonic time before which this process does not act as the leader, although it holds the lease. */
   #actFrom = 0;
 
   constructor(options: LeaseOptions) {
@@ -128,8 +131,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // The last write may or may not have arrived, so read the lease before writing again. Do so soon if this process leads or
-        // another one wrote first.
+        // The last write may or may not have arrived, so read the lease before writing again. Do so soon if this process
+        // leads, or if another process wrote first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#term !== undefined) waitMs /= 10;
@@ -160,7 +163,7 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
-    // If somebody deletes or empties the lease during our term, we restore it: the other candidates still wait.
+    // If somebody deletes or empties the lease during our term, write it again: the other candidates still wait.
     if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -169,8 +172,8 @@ export class LeaseElection implements Leadership {
     const claim = this.#claimOn(seen, spec);
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
-    // Since our last read another holder may have restored the missing lease, and may still act. This write ends that, so
-    // wait until the term of such a holder is surely over.
+    // Another holder may have restored the missing lease since our last read, and may still act. This write takes the lease
+    // from such a holder, so wait until that holder's term is surely over.
     const vanished = spec === undefined && claim.takeOver;
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
@@ -183,16 +186,17 @@ export class LeaseElection implements Leadership {
     return this.#patiently('reading the lease', read, signal);
   }
 
-  /** Notes the lease as it was just read, and since when it has not changed. */
+  /** Records the lease as it was just read, and since when it has not changed. */
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // After a long time between two reads, a missing lease may have existed in between, so its time starts anew.
+    // After a long time between two reads, a missing lease may have existed in between, so the time for which it is missing
+    // starts anew.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
     if (this.#observed === undefined || this.#observed.version !== version || unwatched) {
-      // If the lease is deleted or a backup brings it back, remember its last holder.
+      // If the lease is deleted or restored from a backup, remember its last holder.
       const last = rewound ? this.#observed?.spec : undefined;
       this.#observed = { version, since: now, spec: last ?? spec ?? this.#observed?.spec, rewound };
     }
@@ -205,14 +209,14 @@ export class LeaseElection implements Leadership {
     const { resourceVersion } = live.metadata;
     const newest = this.#newest;
     this.#newest = resourceVersion;
-    // A lease that was deleted and created again has a newer version too.
+    // A lease that was deleted and created again has a newer resourceVersion too, so only a restore makes it older.
     if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
     this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }
 
-  /** Says when we may take the lease if it does not change. `takeOver`: its holder has not released it. */
+  /** Says in how long we may take the lease if it does not change. `takeOver` is true if the holder has not released the lease. */
   #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
     const restedMs = this.#options.clock.monotonic() - seen.since;
@@ -261,7 +265,10 @@ export class LeaseElection implements Leadership {
     return answer.value;
   }
 
-  /** Begins or extends our term after a successful write; the term counts from before the write. Returns when to renew, in ms. */
+  /**
+   * Begins or extends our term after a successful write; the term counts from before the write. Returns in how many
+   * milliseconds to renew.
+   */
   #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
     if (this.#own !== undefined) this.#observe(this.#own, leaseSpecOf(this.#own));
@@ -290,7 +297,7 @@ export class LeaseElection implements Leadership {
     this.#isolate(() => this.#options.onLost(why));
   }
 
-  /** The deadline of one request. It leaves time for a second attempt within the term. */
+  /** Returns the deadline of one request, which leaves time for a second attempt within the term. */
   #patienceMs(): number {
     return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
   }
@@ -315,7 +322,7 @@ export const leaseResource: Resource = {
   namespaced: true,
 };
 
-/** The duration in a released lease, which has no holder. Kubernetes' own components write the same. */
+/** The duration that is written into a released lease. Kubernetes' own components write the same. */
 const releasedSeconds = 1;
 
 const text = z.string().min(1).optional().catch(undefined);

@@ -1,10 +1,10 @@
 /**
- * Reads Secrets and ConfigMaps by name, and notices their changes.
+ * Reads Secrets and ConfigMaps by name, and notices when they change.
  *
  * Values are read when they are needed and kept for a second, so that a hundred resources with one Secret cost one read. If
- * watching is on, a watch of metadata shows which objects changed; their kept values are dropped, even those whose read is still
- * under way. If watching is off, the objects in use are read again every minute, so that a change, creation or deletion is noticed
- * within one round. Objects that no resource uses any more are not read.
+ * watching is on, a watch of metadata shows which objects changed, and their kept values are dropped, even values whose read
+ * is still under way. If watching is off, the objects in use are read again every minute, so that a change, creation or
+ * deletion is noticed within one round. Objects that no resource uses any more are not read.
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
@@ -19,7 +19,7 @@ export const configMapResource: Resource = { group: '', version: 'v1', plural: '
 const keepMs = 1_000;
 const everyMs = 60_000;
 
-/** Names a Secret or ConfigMap. */
+/** Names a Secret or ConfigMap that changed. */
 interface MaterialChange {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
@@ -30,7 +30,7 @@ const resources = { Secret: secretResource, ConfigMap: configMapResource } as co
 
 interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
-  /** `on` needs permission to list and watch all Secrets of the namespaces; with `off` the Secrets in use are read every minute. */
+  /** `on` needs permission to list and watch all Secrets of the namespaces. With `off`, the Secrets in use are read every minute. */
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves one namespace. */
   readonly namespace?: string;
@@ -45,7 +45,7 @@ export class KubeMaterial implements Material {
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
-  /** When watching is off: the version of each object that resources already know; undefined if the object did not exist. */
+  /** Used when watching is off: the version of each Secret or ConfigMap that resources have read; undefined if the object did not exist. */
   readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
   #stopped = false;
@@ -93,7 +93,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the first version. If another resource reads a newer one, the earlier users must still hear of the change.
+      // Keep the first version. If another resource reads a newer version, the resources that read the first must still be
+      // told of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);
@@ -104,7 +105,7 @@ export class KubeMaterial implements Material {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
-  /** Plans the next round in a minute, which reads the objects in use and forgets all others. */
+  /** Plans the next round of reads in a minute. A round reads the objects in use and forgets all others. */
   #planRound(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;
@@ -121,7 +122,7 @@ export class KubeMaterial implements Material {
         this.#seen.delete(key);
         continue;
       }
-      // The next round repeats a failed read. The resources that use the object report the failure themselves.
+      // The next round repeats a failed read. Each resource that uses the object reports the failure itself.
       const found = await this.#get(seen.asked).then(
         (object) => ({ version: object?.metadata.resourceVersion }),
         () => undefined,
@@ -138,13 +139,13 @@ export class KubeMaterial implements Material {
       ...this.#options,
       resource: resources[kind],
       metadataOnly: true,
-      // A cluster may have tens of thousands of Secrets.
+      // Keep only what identifies an object: a cluster may have tens of thousands of Secrets.
       keep: identityOf,
       onEvent: (event) => {
         const { metadata } = event.object;
         if (metadata.namespace === undefined) return;
         const change = { kind, namespace: metadata.namespace, name: metadata.name };
-        // The next read asks the API server.
+        // Drop the kept value, so that the next read asks the API server.
         this.#kept.delete(keyOf(change));
         if (event.is === 'gone' || !event.initial) this.#options.onChanged(change);
       },

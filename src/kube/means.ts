@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, Log } from '../engine/ports.ts';
 
-/** The API, the clock, randomness and the log, with which every part of the Kubernetes side works. */
+/** The Kubernetes API, the clock, randomness and the log, which every part of `src/kube` needs. */
 export interface KubeMeans {
   readonly api: KubeApi;
   readonly clock: Clock;

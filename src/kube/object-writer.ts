@@ -1,9 +1,9 @@
 /**
  * Writes the status and the finalizer of our objects. Nothing else writes them.
  *
- * Guarantees: a write carries uid and resourceVersion, so it never changes a version of the object that the writer did not see, nor
- * another object with the same name. A write that would change nothing is not sent. `commitStatus` tries again until the answer of
- * the service stands in status, unless the object is gone or the status is no longer ours to write.
+ * Guarantees: a write carries uid and resourceVersion, so it never changes a version of the object that the writer did not
+ * see, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
+ * status records the answer of the service, unless the object is gone or its status has a journal that is no longer ours.
  */
 import { Backoff, inTime, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -56,12 +56,12 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#setFinalizers(object, (others) => [...others, finalizer]));
   }
 
-  /** Removes our finalizer: Kubernetes deletes the object when no other is left. */
+  /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
   release(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, (others) => others));
   }
 
-  /** Waits until all committed answers are written; returns how many are not when the deadline ends. */
+  /** Waits until all answers of the service are written to status; returns how many are still unwritten at the deadline. */
   async drain(deadlineMs: number): Promise<number> {
     const all = Promise.allSettled(this.#commits);
     await inTime(this.#options.clock, deadlineMs, all);
@@ -103,7 +103,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return { is: 'conflict' };
   }
 
-  /** Replaces the whole status of this version of the object, unless it is the same already. */
+  /** Replaces the whole status of this version of the object, unless the status is the same already. */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
     const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
@@ -135,7 +135,7 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** Returns conflict and absence as results of a write; throws any other failure. */
+/** Waits for a write. Returns conflict and absence as results; throws any other failure. */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

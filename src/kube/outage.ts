@@ -1,14 +1,14 @@
-/** Outages of Kubernetes, which are logged once for all objects. */
+/** Detects outages of Kubernetes and logs each outage once, instead of once for each object. */
 import type { Clock } from '../base/time.ts';
 import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
 
-/** The kind of an outage: Kubernetes does not answer, or refuses the operator. A failure of a single object is no outage. */
+/** The kind of an outage: Kubernetes does not answer, or Kubernetes refuses the operator. A failure of a single object is no outage. */
 type Trouble = 'silent' | 'refusing';
 
 /** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
 const askAgainMs = 10_000;
 
-/** The reasons that make an outage. A 403 makes none, since other objects or verbs may be allowed. */
+/** The error reasons that count as an outage. A 403 does not count, since other objects or verbs may be allowed. */
 const troubleOf: Readonly<Partial<Record<KubeReason, Trouble>>> = {
   unavailable: 'silent',
   throttled: 'silent',
@@ -21,7 +21,7 @@ const words = {
 } as const;
 
 /**
- * Collects failures of Kubernetes as a whole into outages.
+ * Recognises when Kubernetes as a whole fails.
  *
  * Guarantees: the log has one line when an outage begins, and one when it ends. After the first success all failed objects are
  * tried again soon, whatever their backoff.
@@ -32,14 +32,14 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` is called with the keys that failed and may now succeed. */
+  /** `askAgain` is called with the keys of the objects that failed and may now succeed. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;
     this.#askAgain = askAgain;
   }
 
-  /** Notes a failure; logs the first one of an outage. True if the failure is part of an outage. */
+  /** Records a failure, and logs the first failure of an outage. Returns true if the failure is part of an outage. */
   failed(who: string, error: KubeError): boolean {
     const trouble = troubleOf[error.reason];
     if (trouble === undefined) return false;

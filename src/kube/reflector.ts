@@ -53,7 +53,7 @@ export interface ReflectorOptions extends KubeMeans {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  /** Collects failures that concern Kubernetes as a whole; without it the reflector logs them itself. */
+  /** Collects failures of Kubernetes as a whole. Without this collector the reflector logs such failures itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
   /** Called with the reflector's name when the cluster was restored from a backup, before the restored objects are emitted. */
@@ -76,7 +76,7 @@ export class Reflector {
   /** The newest resourceVersion that a list or watch showed. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
-  /** The reason for the list that is under way. */
+  /** The reason why all objects are being listed now; undefined while no list is under way. */
   #listing: ListReason | undefined;
   /** How many rewinds `rewound()` reported, and after how many of them all objects were listed again. */
   #rewinds = 0;
@@ -94,7 +94,7 @@ export class Reflector {
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
   }
 
-  /** The name of the resource, for health and metrics. */
+  /** Returns the name of the resource, for health and metrics. */
   get name(): string {
     const { plural, group } = this.#options.resource;
     return group === '' ? plural : `${plural}.${group}`;
@@ -121,12 +121,12 @@ export class Reflector {
     return this.#cache.values();
   }
 
-  /** Monotonic time of the last page of a list, event or bookmark. Reading only the newest resourceVersion does not count. */
+  /** Returns the monotonic time of the last page of a list, event or bookmark. Reading only the newest resourceVersion does not count. */
   lastHeardAt(): number | undefined {
     return this.#lastHeardAt;
   }
 
-  /** The message of the last failure; undefined once the API server has answered again. */
+  /** Returns the message of the last failure; undefined once the API server has answered again. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -174,7 +174,7 @@ export class Reflector {
   /** Decides after a failure whether to list or to watch again; returns how many milliseconds to wait before that. */
   #failed(error: unknown): number {
     this.#endedEarly = true;
-    // Silence already took long, so do not back off. A random pause keeps all reflectors from listing at once.
+    // A silent watch has already waited for long, so do not back off. A random pause keeps all reflectors from listing at once.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -248,7 +248,7 @@ export class Reflector {
     return this.#endedEarly && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
   }
 
-  /** Checks that the newest resourceVersion is not older than before; a watch of a restored cluster would wait for ever. */
+  /** Checks that the newest resourceVersion is not older than before, because a watch of a restored cluster would wait for ever. */
   async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);
     this.#answered();
@@ -264,7 +264,7 @@ export class Reflector {
     return page.value;
   }
 
-  /** Watches until the stream ends; true if the stream lasted as long as the reflector asked. */
+  /** Watches until the stream ends; returns true if the stream lasted as long as the reflector asked. */
   async #watch(): Promise<boolean> {
     const { api, resource, clock, entropy } = this.#options;
     const { least, most } = this.#pace.watchSeconds;
@@ -274,7 +274,8 @@ export class Reflector {
     const startedAt = clock.monotonic();
     const controller = new AbortController();
     this.#watching = controller;
-    // Node would keep a signal of both, and with it the reflector, for as long as nobody stops the watch.
+    // Do not combine the two signals with AbortSignal.any: Node would keep the result, and with it the reflector, until
+    // somebody stops the watch.
     if (this.#stop.signal.aborted) controller.abort();
     const { signal } = controller;
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
@@ -291,12 +292,13 @@ export class Reflector {
   }
 
   /**
-   * Passes on what a watch sends, and throws when nothing arrives within the idle deadline.
+   * Passes on the events of a watch, and throws when nothing arrives within the idle deadline.
    *
-   * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch began.
-   * While no object of the resource changes, the API server learns a newer version only when somebody lists, since a plain etcd
-   * reports it every ten minutes only. So when a new watch has been silent for half of the deadline, the probe lists one object, and
-   * a bookmark follows. If a watch is silent for the whole deadline, it is broken, or something on the way holds its data back.
+   * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch
+   * began. While no object of the resource changes, the API server learns a newer version only when somebody lists, since a
+   * plain etcd reports its version only every ten minutes. So when a new watch has been silent for half of the deadline, the
+   * probe lists one object, and a bookmark follows. If a watch is silent for the whole deadline, the watch is broken, or
+   * something on the way holds its data back.
    *
    * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
    */
@@ -305,7 +307,7 @@ export class Reflector {
     const { idleMs } = this.#pace;
     const stream = events[Symbol.asyncIterator]();
     let receivedAt = clock.monotonic();
-    /** Waits for the next event; undefined when it does not arrive in time. */
+    /** Waits for the next event; returns undefined when the event does not arrive in time. */
     const arriving = async (coming: ReturnType<typeof stream.next>, ms: number) =>
       (await inTime(clock, Math.max(0, receivedAt + ms - clock.monotonic()), coming, signal))?.value;
     try {
@@ -320,7 +322,7 @@ export class Reflector {
         receivedAt = clock.monotonic();
       }
     } finally {
-      // Do not await this: a stream that hangs would block here too.
+      // Do not await this call: a stream that hangs would block here too.
       stream.return?.().catch(() => undefined);
     }
   }
@@ -344,7 +346,7 @@ export class Reflector {
     }
   }
 
-  /** Notes the newest resourceVersion. Throws if it runs backwards, such as after a restore of the cluster. */
+  /** Records the newest resourceVersion. Throws if the version runs backwards, such as after a restore of the cluster. */
   #advance(version: string): void {
     if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new Relist('backwards');
     this.#seen = version;
@@ -394,7 +396,7 @@ class Relist extends Error {
   }
 }
 
-/** The reason to list again after a failure; undefined when it is enough to open the watch again. */
+/** Returns the reason to list again after a failure; undefined when it is enough to open the watch again. */
 function listReasonOf(error: unknown): ListReason | undefined {
   if (error instanceof Relist) return error.reason;
   if (error instanceof SilenceError) return 'silent';
@@ -402,7 +404,7 @@ function listReasonOf(error: unknown): ListReason | undefined {
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
 }
 
-/** Thrown when a watch has sent nothing within its deadline. It counts as a part of an outage. */
+/** Thrown when a watch has sent nothing within its deadline. Counts as part of an outage. */
 class SilenceError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -410,7 +412,7 @@ class SilenceError extends KubeError {
   }
 }
 
-/** The namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
+/** Returns the namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
 function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOptions) {
   return { namespace, labelSelector, metadataOnly };
 }
@@ -432,7 +434,7 @@ class ObjectCache {
     return this.#objects.values();
   }
 
-  /** Takes over a new version of an object. */
+  /** Adds an object, or a new version of an object, and returns the events that follow. */
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
@@ -454,7 +456,7 @@ class ObjectCache {
     return [{ is: 'gone', object }];
   }
 
-  /** True when one of these objects is older than its version in the cache, as after a restore of the cluster. */
+  /** True when one of these objects is older than the version in the cache, as after a restore of the cluster. */
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
@@ -462,7 +464,7 @@ class ObjectCache {
     });
   }
 
-  /** Replaces all objects with a complete list. After a restore every object counts as changed, since versions prove nothing. */
+  /** Replaces all objects with a complete list. After a restore every object counts as changed, because a version then proves nothing. */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
     this.#objects = new Map(
@@ -500,12 +502,12 @@ function ageOf(reflector: Watched, clock: Clock): number | undefined {
   return heardAt === undefined ? undefined : clock.monotonic() - heardAt;
 }
 
-/** How long each reflector has received nothing, by its name. */
+/** Returns for how long each reflector has received nothing, by the reflector's name. */
 export function agesOf(reflectors: readonly Watched[], clock: Clock): ReadonlyMap<string, number | undefined> {
   return new Map(reflectors.map((reflector) => [reflector.name, ageOf(reflector, clock)]));
 }
 
-/** Says why the process is not ready, one sentence for each reflector; empty when it is ready. */
+/** Says why the process is not ready, one sentence for each reflector; returns an empty list when the process is ready. */
 export function complaintsOf(reflectors: readonly Watched[], clock: Clock): readonly string[] {
   return reflectors.flatMap((reflector) => {
     const problem = reflector.problem();

@@ -6,14 +6,17 @@ export type Level = (typeof levels)[number];
 
 const mostWaitingBytes = 4 * 1024 * 1024;
 
-/** Opens the log: lines of JSON, or readable lines for a terminal. Callers pass names and numbers, never contents or secrets. */
+/**
+ * Opens the log, which writes lines of JSON, or readable lines for a terminal. Callers pass names and numbers, never contents
+ * or secrets.
+ */
 export function openLog(level: Level, readable: boolean): Logger {
   const base = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
   if (!readable) return pino({ ...base, formatters: { level: (label) => ({ level: label }) } }, standardOutput());
   return pino(base, { write: (line: string) => void process.stdout.write(`${readableLine(line)}\n`) });
 }
 
-/** Writes to standard output without waiting for the reader. If the reader is too slow, lines are lost. */
+/** Opens standard output for the log. A write never waits for the reader; if the reader is too slow, lines are lost. */
 function standardOutput(): DestinationStream {
   const destination = pino.destination({ dest: 1, sync: false, maxLength: mostWaitingBytes });
   process.once('exit', () => destination.flushSync());

@@ -77,8 +77,8 @@ export const metricNames: Readonly<Record<string, Description>> = {
 const betweenLooksAtTheLoopMs = 1_000;
 
 /**
- * Counts metrics by name. An unknown name is a bug: tests notice it through `onUnknown`, and production ignores the metric, since
- * no metric is worth a failed reconcile.
+ * Counts metrics by name. An unknown name is a bug: tests are told of the name through `onUnknown`, and production ignores the
+ * metric, since no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();
@@ -97,7 +97,7 @@ export class MetricRegistry {
     this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
-  /** Sets a gauge; without a value it removes the series. */
+  /** Sets a gauge; removes the series if there is no value. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
     const metric = this.#known(Gauge, name, labels);
     if (value === undefined) metric?.remove({ ...labels });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 
-/** Answers the probes: a sentence says why the process is not alive or not ready; undefined means that all is well. */
+/** The answers to the probes: a sentence says why the process is not alive or not ready; undefined means that all is well. */
 export interface Probes {
   readonly alive: () => string | undefined;
   readonly ready: () => string | undefined;

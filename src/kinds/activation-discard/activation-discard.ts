@@ -40,8 +40,8 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
 }
 
 /**
- * True when the history shows the operation as discarded or, once our request was sent, when the service shows that it accepted
- * a discard of it. Besides our own receipt nothing else proves it.
+ * True when the history shows the operation as discarded. Once our request was sent, also true when the service shows that it
+ * accepted a discard of the operation. Apart from the answer to our own request, nothing else proves a discard.
  */
 function isDiscarded(pass: DiscardPass, configuration: ConfigurationItem): boolean {
   const { operationId } = pass.spec;
@@ -113,8 +113,8 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {
     const { operationId, configurationId, phase } = receiptOf(answer) ?? {};
-    // Our receipt names the activation to discard, or an operation on the same configuration. Any other success may come from a
-    // proxy.
+    // A genuine answer names the activation to discard, or an operation on the same configuration. Any other success may come
+    // from a proxy.
     const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
     if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };

@@ -45,7 +45,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
   const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   if (snapshot.begunAt < since) {
     const again = readOf(pass, listOf(pass), since);
-    // A list from before our call would still look Ready: report Updating until a newer list is read.
+    // A list from before our call still shows the environment as Ready, so report Updating until a newer list is read.
     const isOurs = again.is === 'read' && snapshot.begunAt < sentAt;
     return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
   }
@@ -65,7 +65,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
   return settled(pass, item, state);
 }
 
-/** Resolves a lost call first, even if another resource claims the environment now: that resource waits for the outcome. */
+/** Resolves a lost call first, even if another resource claims the environment now: that resource waits until the outcome is known. */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
@@ -82,7 +82,7 @@ function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): Environment
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
-/** The next step for an environment that runs or is stopped, with no change under way. */
+/** Decides the next step for an environment that runs or is stopped, with no change under way. */
 function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
@@ -142,7 +142,10 @@ function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): Environme
 
 const asks = ['rollBack', 'redeploy'] as const;
 
-/** Stalls after a deployment, or a call that an annotation asks for, failed: the operator does not send it again by itself. */
+/**
+ * Stalls after a failed deployment, or after a failed call that an annotation asks for. The operator does not send either
+ * again by itself.
+ */
 function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => inVain(pass, one) !== undefined);
@@ -219,7 +222,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   };
 }
 
-/** The name of the environment's app: from the list of apps, else from status or the spec. */
+/** Returns the name of the environment's app: from the list of apps, else from status or the spec. */
 function appNameOf({ view, account, memory, spec }: EnvironmentPass, { appId }: AppEnvItem): string | undefined {
   return view.one(appsOf(account.accountId), appId)?.item?.name ?? memory.facts.appName ?? spec.appRef?.name;
 }

@@ -1,8 +1,8 @@
 /**
  * Binds an AppEnvironment to one environment of the service, and checks in every pass that the two still belong together.
  *
- * Guarantees: a bound environment is known by its id. Another environment takes its place only after it is proved gone. Nothing
- * is sent to a bound environment that was renamed or belongs to another app.
+ * Guarantees: a bound environment is identified by its id. Another environment takes its place only after the bound one is
+ * proved gone. Nothing is sent to a bound environment that was renamed or belongs to another app.
  */
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
@@ -18,21 +18,21 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
-/** The environment as the newest list shows it. */
+/** An environment as the newest list shows it. */
 export interface Found {
   readonly is: 'found';
   readonly item: AppEnvItem;
   readonly snapshot: Snapshot<AppEnvItem>;
 }
 
-/** The environment, or the next step towards finding it. */
+/** A bound environment, or the next step towards finding it. */
 type Located =
   | Found
   | { readonly is: 'step'; readonly step: EnvironmentStep }
   /** The environment is proved gone, so a lost call to it can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };
 
-/** Finds the environment. Refuses one that an older resource claims, or that no longer fits the spec. */
+/** Finds the bound environment. Refuses one that an older resource claims, or that no longer fits the spec. */
 export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
   if (id === undefined) return { is: 'step', step: bind(pass) };
@@ -48,17 +48,17 @@ export function locate(pass: EnvironmentPass): Located {
   return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
 }
 
-/** The read that lists the environments of the account. */
+/** Returns the read that lists the environments of the account. */
 export function listOf(pass: EnvironmentPass): ReturnType<typeof appEnvsOf> {
   return appEnvsOf(pass.account.accountId);
 }
 
-/** The id in the service of the app that spec.appRef names. */
+/** Returns the service's id of the app that spec.appRef names. */
 function appIdOf(pass: EnvironmentPass): string | undefined {
   return idOf('HostedApp', pass.spec.appRef, pass);
 }
 
-/** The id of the environment that the solution made for spec.component. */
+/** Returns the id of the environment that the solution made for spec.component. */
 function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
@@ -66,7 +66,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** The environments in the newest list that fit the spec. */
+/** Returns the environments in the newest list that fit the spec. */
 function candidates(pass: EnvironmentPass): readonly AppEnvItem[] {
   const items = pass.view.all(listOf(pass))?.items ?? new Map<string, AppEnvItem>();
   const id = pass.spec.externalId ?? componentId(pass);
@@ -107,7 +107,7 @@ function bindTo(pass: EnvironmentPass, id: string): EnvironmentStep {
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), facts: {}, applied: undefined }, note: {} };
 }
 
-/** Requires the right to adopt for an environment that the spec names without an app or a solution of this namespace. */
+/** Stalls when the spec names an environment without an app or a solution of this namespace, and the account does not allow adoption. */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): EnvironmentStep | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
   return notGranted(`environment ${id} was not made by this namespace`, account);
@@ -117,7 +117,7 @@ function claimed(pass: EnvironmentPass, id: string): EnvironmentStep | undefined
   return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
-/** Says how the environment differs from what the spec calls it; undefined if it does not differ. */
+/** Says in what the environment differs from the app, names and component in the spec; returns undefined if nothing differs. */
 function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const { spec } = pass;
   const appId = appIdOf(pass);
@@ -157,7 +157,7 @@ function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' 
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** The environment that the spec means, in words. */
+/** Describes in messages the environment that the spec means. */
 function meantBy(spec: AppEnvironmentSpec): string {
   if (spec.environmentName !== undefined) return `"${spec.environmentName}"`;
   if (spec.cliEnvironmentName !== undefined) return `with the command line name "${spec.cliEnvironmentName}"`;

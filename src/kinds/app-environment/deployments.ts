@@ -2,9 +2,9 @@
  * Decides what is deployed to an environment: when a deployment is due, which call makes it, and what follows when the answer
  * to a call is lost.
  *
- * Guarantees: each revision in the spec is sent once. What the service called failed is not sent again by itself. Variables,
- * settings and the startup override are sent with the calls that take them. Before a lost call is sent once more, reads look
- * for its effect.
+ * Guarantees: each revision in the spec is sent once. A deployment that the service reported as failed is not sent again by
+ * itself. Variables, settings and the startup override are sent with the calls that take them. Before a lost call is sent once
+ * more, reads look for its effect.
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
@@ -51,12 +51,12 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
-/** What a step remembers of an environment. */
+/** The part of an environment's memory that a step changes. */
 type Remembered = Partial<Memory<AppEnvironmentFacts>>;
 
 const most = 10;
 
-/** A call that must not happen twice, and what to remember when it was carried out. */
+/** A call that must not happen twice, and what to remember once the call was carried out. */
 export interface DeploymentAction {
   readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
@@ -68,7 +68,7 @@ export interface DeploymentAction {
   readonly done: (how: Done) => Remembered;
 }
 
-/** A call that was carried out; `body` is absent if the answer was lost. */
+/** A call that was carried out. The `body` of the answer is absent if the answer was lost. */
 interface Done {
   readonly body?: unknown;
   /** When the call was decided, by the operator's clock. */
@@ -76,7 +76,7 @@ interface Done {
   readonly attempt: number;
 }
 
-/** The call that is due now: a deployment, a change that waits for the next build, or none. */
+/** Decides which call is due now: a deployment, a change that waits for the next build, or none. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
@@ -95,7 +95,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
-/** True if a deployment succeeded before. An environment that is stopped now was then stopped on purpose. */
+/** True if a deployment succeeded before. Such an environment, if stopped now, was stopped on purpose. */
 export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): boolean {
   const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
@@ -120,18 +120,18 @@ export function assume(pass: EnvironmentPass): Remembered {
   };
 }
 
-/** Records that a deployment was carried out that the spec no longer wants, so that the wanted one is due. */
+/** Records a deployment that was carried out although the spec no longer wants it, so that the wanted deployment is due. */
 function overtaken(pass: EnvironmentPass): Remembered {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
-/** The call that deploys what the spec wants. */
+/** Builds the call that deploys what the spec wants. */
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // A new token of the annotation makes it another call, so that a deployment that was given up is sent again.
+  // A new value of the annotation makes this a different call, so that a deployment that was given up is sent again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -155,7 +155,7 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
 }
 
-/** The call that an annotation asks for. */
+/** Builds the call that an annotation asks for. */
 export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
   const token = tokenOf(pass, asked) ?? '';
   // Deploy the content version that the spec names once more; without one, deploy the running version.
@@ -184,7 +184,7 @@ function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remem
   return { applied: recordEnd(pass.memory.applied, asked, pass.print(tokenOf(pass, asked) ?? ''), how) };
 }
 
-/** The status fields after a roll-back to the version that ran before. */
+/** Returns the status fields after a roll-back to the version that ran before. */
 function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   const { contentId, fromVersion, toVersion } = rollbackInfoOf(how.body) ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
@@ -192,12 +192,12 @@ function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   return recorded(pass, how, entry, { fromVersion, toVersion, besideSpec: true });
 }
 
-/** True if the annotation has a token whose call was not handled yet and has not failed. */
+/** True if the call for the annotation's current value was not made yet and has not failed. */
 export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
   return openToken(pass, asked) !== undefined && inVain(pass, asked) === undefined;
 }
 
-/** How the call for the current token of the annotation failed; undefined if it has not failed. */
+/** Returns how the call for the annotation's current value failed; undefined if the call has not failed. */
 export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
@@ -210,13 +210,13 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
   return token === '' || token === pass.memory.facts[handledFields[asked]] ? undefined : token;
 }
 
-/** Marks the tokens of all annotations as handled: a deployment of the spec replaces the calls that they ask for. */
+/** Marks the current values of all annotations as handled, because a deployment of the spec replaces the calls that they ask for. */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
   const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
   return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
-/** The variables, settings and startup override to send, or the request to clear an override that the spec no longer has. */
+/** Returns the variables, settings and startup override to send, or the request to clear an override that the spec no longer has. */
 function carriedFields(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
   const parts = Object.entries(partsOf(pass)).filter(([field]) => carried.includes(field));
@@ -260,14 +260,14 @@ function deployed(pass: EnvironmentPass, how: Done): Remembered {
   };
 }
 
-/** True if a deployment makes a version from the app as it is now. A rebuild or a rollback repeats an earlier version. */
+/** True if a deployment builds a new version from the app as configured now. A rebuild or a rollback repeats an earlier version. */
 function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
   const { rebuild = false, fromContentId } = deploy?.build ?? {};
   return deploy?.rollbackContentId === undefined && !rebuild && fromContentId === undefined;
 }
 
 /**
- * Records that the environment takes up the changed settings of its app. Only a new version also takes up a change of how
+ * Records that the environment now runs with the changed settings of its app. Only a new version also takes up a change of how
  * versions are made.
  */
 function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
@@ -275,7 +275,7 @@ function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
 }
 
-/** What to remember of a start that was carried out: it takes up changed settings of the app, like a redeployment. */
+/** Records a start that was carried out. A start takes up changed settings of the app, like a redeployment. */
 export function started(pass: EnvironmentPass, body: unknown): Remembered {
   if (saysFailed(body)) return {};
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
@@ -304,14 +304,17 @@ const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
-/** The status and update time of an environment as one text: a later read that differs shows that it changed. */
+/**
+ * Returns the status and update time of an environment as one text. A different text in a later read shows that the
+ * environment changed.
+ */
 function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
 /**
- * Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. The list of
- * environments must be newer than the moment when the object first asked for it.
+ * Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. First
+ * waits for a list of environments that was read after this object asked for one.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words, request, digest, done, carries } = action;
@@ -358,7 +361,7 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // After a conflict do not start the environment before a read shows whether the call had an effect.
+  // After a conflict, do not start the environment before a read shows whether the call had an effect.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
@@ -373,8 +376,8 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
 }
 
 /**
- * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that call.
- * The other resource is an AppEnvironment that was bound before, or a SolutionInstallation.
+ * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that
+ * call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this environment before.
  */
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const { related } = pass;
@@ -392,7 +395,7 @@ export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnv
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
-/** The status as Running, Stopped or Updating. An unknown word stays as it is, and nothing is sent while it lasts. */
+/** Translates the service's status to Running, Stopped or Updating. An unknown word stays unchanged, and nothing is sent while it lasts. */
 export function stateOf({ status = '' }: AppEnvItem): string {
   const word = status.trim().toLowerCase();
   if (word === 'running') return 'Running';
@@ -400,7 +403,7 @@ export function stateOf({ status = '' }: AppEnvItem): string {
   return isUnderWay(status) ? 'Updating' : status;
 }
 
-/** The message for a state that the interface does not describe. */
+/** Builds the message for a state that the interface does not describe. */
 export function unknownState(state: string): string {
   return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
 }
@@ -430,7 +433,7 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Records that a lost call had no effect and can have none any more. */
+/** Records that a lost call had no effect and can no longer have one. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
   // The service refused the call, and reads show that it had no effect.
   const { applied } = pass.memory;
@@ -440,8 +443,8 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * A lost call was carried out. Keep a record of it even if the spec wants something else now: the spec may want it again,
- * for example when a missing Secret returns.
+ * Records that a lost call was carried out. The record is kept even if the spec wants something else now, because the spec may
+ * want the call again, for example when a missing Secret returns.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;
@@ -458,7 +461,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
-/** The call that the journal records, if the spec still wants it. */
+/** Returns the call that the journal records, if the spec still wants that call. */
 function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
   const { operation } = entry;
   if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
@@ -471,7 +474,7 @@ function isAsked(operation: string): operation is AskedCall {
   return operation in askedBy;
 }
 
-/** True if the environment changed after the call began. */
+/** True if the environment changed after the call in the journal began. */
 function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
   const { before = '' } = entry;
   if (statusAndTime(item) === before) return false;

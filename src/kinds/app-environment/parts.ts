@@ -1,9 +1,9 @@
 /**
- * The fields that are sent with a deployment, and the fingerprints of what was sent.
+ * Lists the fields that are sent with a deployment, and keeps fingerprints of what was sent.
  *
  * The service never shows the image, variables, settings and startup override, so status keeps a fingerprint of each under its
- * path in the spec. Guarantees: a fingerprint stands for what the service holds. A value that was adopted and never sent has a
- * marked fingerprint. A field of a call in doubt counts as unknown.
+ * path in the spec. Guarantees: a fingerprint belongs to the value that the service has. A value that was adopted and never
+ * sent has a marked fingerprint. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -22,17 +22,17 @@ export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apph
 /** A call that an annotation asks for. */
 export type AskedCall = keyof typeof askedBy;
 
-/** The token of an annotation; undefined if the object does not have it. */
+/** Returns the value of an annotation that asks for a call; undefined if the object does not have the annotation. */
 export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string | undefined {
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
 /** The prefix of a fingerprint's field name when the value was adopted and never sent. */
 const assumed = '~';
-/** The most fingerprints to keep: fewer than the 600 that status holds, since later calls add some. */
+/** The most fingerprints to keep: fewer than the 600 that fit in status, since later calls add some. */
 const mostPrints = 590;
 
-/** The revision that the spec wants deployed: its image, revision or content version. */
+/** Returns the revision that the spec wants deployed: its image, revision or content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
@@ -44,7 +44,7 @@ export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   return { contentId: deploy?.rollbackContentId ?? '' };
 }
 
-/** The variables, settings and startup override that are sent with a deployment, by their paths in the spec. */
+/** Returns the variables, settings and startup override that are sent with a deployment, by their paths in the spec. */
 export function partsOf(pass: EnvironmentPass): Readonly<Record<string, Json>> {
   const { env = [], functionConfig = {}, startupConfig } = pass.spec;
   return definedIn({
@@ -84,7 +84,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   return isKnown(pass, 'deploy', value, mayAssume) || (isForeign && memory.facts.deploy?.revision === revisionOf(spec));
 }
 
-/** True if we set a startup override that the spec no longer wants. */
+/** True if the operator sent a startup override that the spec no longer wants. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
   return printsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
 }
@@ -93,14 +93,14 @@ function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
   return deploy?.image !== undefined || (deploy?.build !== undefined && field === 'startupConfig');
 }
 
-/** The fields that the next deployment sends: those not sent yet, and those that it clears. */
+/** Returns the fields that the next deployment sends: fields not sent yet, and fields that the deployment clears. */
 export function carriedBy(pass: EnvironmentPass): readonly string[] {
   const news = Object.entries(partsOf(pass)).filter(([field, value]) => !isSent(pass, field, value));
   const cleared = isStartupLeft(pass) ? ['startupConfig'] : [];
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
-/** Fields that an earlier spec set and that no call can clear. */
+/** Returns the fields that an earlier spec set and that no call can clear. */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
@@ -109,14 +109,14 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
     .toSorted();
 }
 
-/** Fingerprints of everything in the spec, adopted as deployed without sending it. */
+/** Returns fingerprints of everything in the spec, for a spec that was adopted as deployed without being sent. */
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Fingerprints while a call is under way: its fields are marked as in doubt, and so is that they were adopted. */
+/** Returns the fingerprints to keep while a call is under way. Those of the call's fields are in doubt, whether sent or adopted. */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const known = printsIn(pass);
   const adopted = carries.map((field) => `${assumed}${field}`).filter((field) => known[field] !== undefined);
@@ -124,7 +124,7 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
   return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
 }
 
-/** Fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as status can hold. */
+/** Returns the fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as fit in status. */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
   const sent = {
@@ -137,7 +137,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };
 }
 
-/** Fingerprints after a deployment that failed or whose outcome stayed unknown, so that it is not sent again by itself. */
+/** Returns the fingerprints after a deployment that failed or whose outcome stayed unknown, so that it is not sent again by itself. */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
@@ -155,41 +155,42 @@ export function isInVain(pass: EnvironmentPass): boolean {
 }
 
 /**
- * How a call ended: lost but carried out, lost without an effect once or twice, failed as the service says, or given up while its
- * outcome is unknown.
+ * How a call ended: lost but carried out, lost without an effect once or twice, reported as failed by the service, or given up
+ * while its outcome is unknown.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
-/** What a recorded end is about: the last lost call, or the last failed call that an annotation asked for. */
+/** The call whose end is recorded: the last lost call, or the last failed call that an annotation asked for. */
 type Ended = 'lost' | AskedCall;
 
 /**
- * Records how a call ended. The record is about the call with this fingerprint only. Once the key of the fingerprints is lost no
- * record matches: sending twice is better than never.
+ * Records how the call with this fingerprint ended. Once the key of the fingerprints is lost, no record matches any call:
+ * sending a call twice is better than never.
  */
 export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
 }
 
-/** How the call with this fingerprint ended; undefined without a record. */
+/** Returns how the call with this fingerprint ended; undefined without a record. */
 export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
   return of === digest ? (end as CallEnd) : undefined;
 }
 
-/** The records of failed and lost calls, which are dropped once another deployment is carried out. */
+/** The names of the records of failed and lost calls. These records are dropped once another deployment is carried out. */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
-/** Fingerprints after a deployment that the spec no longer wants: the wanted one is due, even if it ran earlier. */
+/** Returns the fingerprints after a deployment that the spec no longer wants. The wanted deployment is then due, even if it ran earlier. */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
   return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
 /**
- * Makes the fingerprints again with the current key, and adds one for the power state once it is reached. The generation moves
- * on only when the whole spec was sent: after a lost key, everything counts as sent for that generation.
+ * Makes the fingerprints again with the current key, and adds one for the power state once it is reached. The recorded
+ * generation changes only when the whole spec was sent, because after a lost key everything counts as sent for that
+ * generation.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);
@@ -211,12 +212,12 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   };
 }
 
-/** True if the environment has reached this power state since the spec asks for it, so that another state is drift. */
+/** True if the environment reached this power state after the spec asked for it. A different state is then drift. */
 export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnvironmentSpec['powerState']>): boolean {
   return isSent(pass, 'powerState', powerState);
 }
 
-/** Cuts the fingerprints to what status can hold: wanted fields first, then adopted and left-over ones. */
+/** Drops the fingerprints that do not fit in status; keeps wanted fields first, then adopted and left-over fields. */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);

@@ -122,7 +122,7 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   }),
 });
 
-/** Adds the rules for naming an environment: exactly one way, and a name only together with its app. */
+/** Adds the rules for naming an environment: in exactly one way, and by name only together with its app. */
 function withBindingRules(schema: typeof Fields): typeof Fields {
   const one = exactlyOne(atMostOne(schema, owners), places);
   const named = withRule(one, {
@@ -143,7 +143,7 @@ function withBindingRules(schema: typeof Fields): typeof Fields {
   );
 }
 
-/** Adds the rules for fields that are only sent with a deployment: the spec must ask for one. */
+/** Adds the rules for fields that are sent only with a deployment: a spec with such a field must ask for a deployment. */
 function withDeploymentRules(schema: typeof Fields): typeof Fields {
   const env = withRule(schema, {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
@@ -166,7 +166,7 @@ function withDeploymentRules(schema: typeof Fields): typeof Fields {
   });
 }
 
-/** One existing environment and what runs in it. */
+/** One existing environment, and the image and settings that run in it. */
 export const AppEnvironmentSpec = withDeploymentRules(withBindingRules(Fields));
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 

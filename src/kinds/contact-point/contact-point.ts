@@ -47,23 +47,23 @@ function typeOf(spec: ContactPointSpec): ContactPointType {
 
 type Setting = string | readonly string[] | Valued | undefined;
 
-/** The settings of the chosen way of delivery, by names that the spec and the service share. */
+/** Returns the settings of the chosen way of delivery, by names that the spec and the service share. */
 function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Setting][] {
   return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
 }
 
-/** True for a setting that says where its value comes from. */
+/** True for a setting with a value that is written out or taken from a Secret or ConfigMap. */
 function isValued(setting: Setting): setting is Valued {
   return isRecord(setting);
 }
 
-/** The keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
+/** Returns the keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
 function materialOf(spec: ContactPointSpec) {
   const way = wayOf(spec);
   return needsOf(settingsIn(spec).flatMap(([name, given]) => (isValued(given) ? [[`${way}.${name}`, given]] : [])));
 }
 
-/** The settings with values from Secrets and ConfigMaps, without spaces and line ends around them; a password stays whole. */
+/** Returns the settings with values from Secrets and ConfigMaps, without surrounding white space; a password keeps its white space. */
 function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
     if (!isValued(setting)) return setting;
@@ -83,24 +83,24 @@ function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>
   return Object.fromEntries(settingsOf(way).map((name) => [`${prefix}${name}`, `${way}.${name}`]));
 }
 
-/** True for a setting, as opposed to another field of a contact point. */
+/** True for a setting of the way of delivery, as opposed to another field of a contact point. */
 function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
 
-/** The settings as fields that the plan compares one by one. */
+/** Returns the settings as separate fields, which the plan compares one by one. */
 function fieldsOf(config: Fields): Fields {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** The settings among these fields, as a request body takes them; undefined if there are none. */
+/** Returns the settings among these fields as a request body takes them; undefined if there are none. */
 function configAmong(fields: Fields): JsonObject | undefined {
   const rows = Object.entries(definedIn(fields)).filter(([field]) => field.startsWith(prefix));
   if (rows.length === 0) return undefined;
   return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
-/** The read of the settings, which is made anew whenever the list shows a newer change. */
+/** Returns the read of the settings, which is repeated whenever the list shows a newer change. */
 function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
 }
@@ -110,7 +110,7 @@ function isRevealed(field: string, pass: ContactPointPass): boolean {
   return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
 }
 
-/** The settings as read with spec.verifyConfig. A newer write of ours replaces what an older read shows. */
+/** Returns the settings that were read because of spec.verifyConfig. A newer write of ours replaces what an older read shows. */
 function shownConfig(pass: ContactPointPass): Fields {
   const { spec, view, memory, wrote } = pass;
   if (spec.verifyConfig !== true || memory.id === undefined) return {};
@@ -136,8 +136,8 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
 }
 
 /**
- * Says why a value cannot be sent; undefined if it can. For an empty or masked one the service would silently keep the old value.
- * Two chat services take https only; which host is allowed, the service decides.
+ * Says why a value cannot be sent; returns undefined if it can. For an empty or masked value the service would silently keep
+ * the old one. Two chat services accept https only; the service itself decides which hosts are allowed.
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '') return field === 'webhook.password' ? undefined : 'is empty; the service would keep the old value';

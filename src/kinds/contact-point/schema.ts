@@ -18,7 +18,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { objectLifecycle } from '../shared/schema.ts';
 
-/** The ways to deliver; a contact point has exactly one. */
+/** The ways to deliver alerts; a contact point has exactly one. */
 export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
 
 const Fields = specInAccount(
@@ -73,7 +73,7 @@ const Fields = specInAccount(
   },
 );
 
-/** The names of the settings of a way to deliver, which are the same in the interface. */
+/** Returns the names of the settings of a way to deliver. The names are the same in the interface. */
 export function settingsOf(way: (typeof ways)[number]): readonly string[] {
   return Object.keys(Fields.shape[way].unwrap().shape);
 }

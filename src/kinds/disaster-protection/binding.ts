@@ -1,4 +1,4 @@
-/** Finds the environment that a protection is about and its configuration in the service, and binds the protection to them. */
+/** Finds the environment to protect and its configuration in the service, and binds the protection to both. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory, Step } from '../../engine/kind/contract/step.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
@@ -14,7 +14,10 @@ export type ProtectionStep = Step<DisasterProtectionFacts>;
 /** A complete list of the configurations of an account. */
 export type Configurations = Snapshot<ConfigurationItem>;
 
-/** The id of the protected environment: fixed while a configuration is bound or a call is open, whatever the reference says. */
+/**
+ * Returns the id of the protected environment. While a configuration is bound or a call is open, the id stays the same
+ * whatever the reference says.
+ */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
   const isFixed = memory.id !== undefined || memory.journal !== undefined;
@@ -22,18 +25,18 @@ export function environmentOf(pass: ProtectionPass): string {
   return spec.environmentRef.externalId ?? fixed ?? referredTo(pass) ?? memory.facts.environmentId ?? '';
 }
 
-/** The id of the environment to which spec.environmentRef resolves now. */
+/** Returns the id of the environment to which spec.environmentRef resolves now. */
 export function referredTo(pass: ProtectionPass): string | undefined {
   return idOf('AppEnvironment', pass.spec.environmentRef, pass);
 }
 
-/** The configuration that protects the environment, if the list has one. */
+/** Returns the configuration that protects the environment, if the list has one. */
 export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): ConfigurationItem | undefined {
   const appEnvId = environmentOf(pass);
   return [...snapshot.items.values()].find(({ sourceAppEnvId }) => sourceAppEnvId === appEnvId);
 }
 
-/** What to remember once a configuration is bound; nothing is kept of what was sent to an earlier one. */
+/** Returns the memory once a configuration is bound. Nothing is kept of what was sent to an earlier configuration. */
 export function bound(
   pass: ProtectionPass,
   id: string,

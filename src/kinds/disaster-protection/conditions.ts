@@ -12,7 +12,7 @@ import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
-/** Reasons of conditions, by the words of the service in lower case: for its readiness, its warnings and its standby. */
+/** Maps the service's words for readiness, warnings and standby, in lower case, to reasons of conditions. */
 const reasons: Readonly<Record<string, Reason>> = {
   chainrollover: 'ChainRollover',
   catchingup: 'CatchingUp',
@@ -42,7 +42,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** The conditions while the service does not protect the environment. */
+/** Builds the conditions while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -52,7 +52,7 @@ export function notProtected(appEnvId: string, source: SourceItem | undefined): 
   ];
 }
 
-/** The conditions of a protection. */
+/** Builds the conditions of a protection. */
 export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   const standby = isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : [];
   const current = [recoveryReady(shown), ...standby, activationAvailable(shown)];
@@ -63,12 +63,12 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 
-/** Sets RecoveryReady to Unknown while the service does not show the configuration and it is not proved gone. */
+/** Sets RecoveryReady to Unknown while the service does not show the configuration and the configuration is not proved gone. */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/** Sets RecoveryReady to False where nothing protects the environment any more, with the same reason as Ready. */
+/** Sets RecoveryReady to False, with the same reason as Ready, when nothing protects the environment any more. */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {

@@ -1,8 +1,8 @@
 /**
  * Sets up and changes a protection. Each call carries one item, which status records before the call is sent.
  *
- * The service recognises a call by its requestId and by the generation that it expects. It answers a repeat of the same bytes
- * with the first result, and a newer generation ends the attempt.
+ * The service recognises a call by its requestId and by the generation that the call expects. A repeat of the same bytes gets
+ * the first answer again. Once the configuration has a newer generation, the attempt is over.
  */
 import { waitWhileFrozen, takingOver } from '../../engine/kind/planner/observe.ts';
 import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
@@ -28,10 +28,10 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** The greatest age of a read that a call may be decided on, and the pause before a request whose answer was lost is repeated. */
+/** The maximum age of a read on which a call is decided, and the pause before a request whose answer was lost is repeated. */
 export const resendMs = 15_000;
 
-/** Waits with new settings while a request about the configuration is under way. */
+/** Delays new settings while a request about the configuration is under way. */
 export function underway(
   pass: ProtectionPass,
   id: string,
@@ -62,12 +62,12 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Prote
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Describes a call for messages. */
+/** Describes a call that sets up or changes protection, for messages. */
 function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
 
-/** Records the call in the journal. The next step sends it, and sends the same bytes again when the answer is lost. */
+/** Records the call in the journal. The next step sends the call, and sends the same bytes again when the answer is lost. */
 export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
@@ -77,8 +77,8 @@ export function configure(
   const held = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, configuration);
-  // Each attempt has an id of its own. With an id made from the content alone, the service would answer a later enrollment with
-  // the finished operation.
+  // Each attempt has its own id. With an id made from the content alone, the service would answer a later enrollment with the
+  // finished operation.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -127,7 +127,7 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
 }
 
-/** The body in the journal; undefined when it is not about this environment. */
+/** Returns the request body in the journal; undefined when the body is not about this environment. */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];

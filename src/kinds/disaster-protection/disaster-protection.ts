@@ -22,7 +22,7 @@ import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
-/** The next step: settle an open call first, then keep the bound configuration, and only then set one up. */
+/** Decides the next step: first settle an open call, then keep the bound configuration, and only then set up a new one. */
 function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
@@ -31,7 +31,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Ask for the configuration even before the first list: the account counts the resources that look for their own objects.
+  // Look up the configuration by its id even before the first list, because the account counts resources that look up their
+  // own objects.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
@@ -46,7 +47,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
-  // Prove the loss before anything else: the account stays frozen until the missing configuration is proved gone.
+  // Prove that the configuration is gone before anything else: the account stays frozen until there is proof.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -64,7 +65,7 @@ function claimed(pass: ProtectionPass, id: string) {
   return claimedByOlder(pass, id, `configuration ${id}`, 'protection');
 }
 
-/** Binds the configuration that exists already, or sets one up. */
+/** Binds the configuration that exists already, or sets up a new one. */
 function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
@@ -136,8 +137,9 @@ function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): Prot
 const missingPointsMs = 60_000;
 
 /**
- * How soon to list the points again although the configuration looks the same: it may not show the time of the newest point, or
- * recovery is ready and no point is known yet. Undefined when a new point would show in the configuration.
+ * Returns how soon to list the recovery points again although the configuration looks the same: it may not show the time of
+ * the newest point, or recovery is ready and no point is known yet. Returns undefined when a new point would show in the
+ * configuration.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -146,11 +148,12 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** The status fields of which a change can mean new recovery points. */
+/** Returns the status fields whose change can mean new recovery points. */
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // The active operation stays the first where its start is not shown, and a start in an unusual form is not in status.
+  // Skip the active operation, which is listed first if its start is not shown. A start time in an unusual form is not in
+  // status.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
@@ -159,14 +162,14 @@ function tellingOf(facts: DisasterProtectionFacts) {
   ];
 }
 
-/** When to look again even if no read changes. While reads fail, that is when the last one becomes too old to count. */
+/** Returns when to reconcile again even if no read changes. While reads fail, that is when the last good read becomes too old to use. */
 function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
   const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;
   return retryInMs === undefined ? {} : { retryInMs };
 }
 
-/** Why reads of the configurations fail, and in how long the last good one is too old to count; undefined while they succeed. */
+/** Returns why reads of the configurations fail, and how soon the last good read is too old to use; undefined while reads succeed. */
 function failing({ view, account, monotonicMs }: ProtectionPass) {
   const read = drConfigurationsOf(account.accountId);
   const oldestMs = Math.max(300_000, 3 * account.pollMs);
@@ -200,7 +203,7 @@ function show(pass: ProtectionPass) {
   const { accountId } = pass.account;
   const environmentId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
-  // Show the source even without a configuration, so that status tells what can be protected.
+  // Show the source even without a configuration, so that status shows what can be protected.
   const facts: DisasterProtectionFacts = {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),

@@ -6,7 +6,7 @@ import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { environmentOf, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
 
-/** Stalls with every reason why the service would refuse the settings; undefined when the source shows none. */
+/** Stalls with every reason why the service would refuse the settings; returns undefined when the list of sources shows none. */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
   const appEnvId = environmentOf(pass);
@@ -26,7 +26,7 @@ export function refusedBySource(pass: ProtectionPass, configuration?: Configurat
     : { is: 'stall', reason: 'NotEligible', message: `${whys.join('; ')}; nothing is sent` };
 }
 
-/** Every reason why the service cannot protect the environment or one of its volumes. */
+/** Lists every reason why the service cannot protect the environment or one of its volumes. */
 function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): readonly string[] {
   if (eligible !== false) return [];
   const ofVolumes = volumes.filter((volume) => volume.eligible === false);
@@ -51,7 +51,7 @@ function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefine
   return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;
 }
 
-/** Says why spec.destinationRegion cannot be used: it is not eligible, or it is the region of the source. */
+/** Says why spec.destinationRegion cannot be used: the region is not eligible, or is the region of the source. */
 function destination(
   { spec }: ProtectionPass,
   source: SourceItem,

@@ -22,13 +22,13 @@ export interface Shown {
   readonly configuration: ConfigurationItem;
   readonly source?: SourceItem | undefined;
   readonly points?: Snapshot<PointItem> | undefined;
-  /** Why reads fail, once the last good reads are too old to count. */
+  /** The reason why reads fail, set once the last good reads are too old to use. */
   readonly unread?: string | undefined;
 }
 
 const longestList = 20;
 
-/** The settings that the service suggests, without a storage where it suggests none. */
+/** Returns the settings that the service suggests; leaves out the storage if the service suggests none. */
 function suggested(settings: ProtectionSettings | undefined): DisasterProtectionFacts['settings'] {
   const { storage, ...others } = settingsShown(settings ?? {});
   return stated({ ...others, storage: settings?.storageCredentialId === undefined ? undefined : storage });
@@ -57,8 +57,8 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /**
- * The operations for status, newest first: those that the service lists, each with our request that began it, and our own that
- * it no longer lists.
+ * Returns the operations for status, newest first. Operations that the service lists come with the request of ours that began
+ * them. Our own operations stay even if the service no longer lists them.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const requests = requestsOf(pass, configuration);
@@ -76,7 +76,7 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   return unlessEmpty(mostTelling(rows.toSorted((a, b) => compareTimes(b.startedTime, a.startedTime))));
 }
 
-/** Maps the id of an operation to the id of our request that began it, as far as known. */
+/** Maps the id of each operation to the id of our request that began it, as far as known. */
 function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem) {
   const before = pass.memory.facts.operations ?? [];
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
@@ -89,7 +89,7 @@ function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem
   return requests;
 }
 
-/** Cuts the list to its limit: drops the oldest operations first, and those that our requests began last. */
+/** Cuts the list of operations to its limit. Drops the oldest operations first, and the operations of our requests last. */
 function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
   const surplus = Math.max(0, all.length - longestList);
   const others = all.filter(({ requestId }) => requestId === undefined);
@@ -101,7 +101,7 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-/** The status fields about the protected environment (the source). */
+/** Builds the status fields about the protected environment (the source). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
   const { target } = source;
@@ -126,13 +126,13 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
   });
 }
 
-/** The result of an activation, by the field names of status. */
+/** Returns the result of an activation, by the field names of status. */
 export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
   const { cutoffAt: cutoffTime, completedAt: completedTime, targetAppEnvId, ...result } = shown ?? {};
   return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });
 }
 
-/** The status of a protection. */
+/** Builds the status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, environmentId } = shown;
   const { readiness, standby, standbyPace } = configuration;

@@ -18,15 +18,15 @@ import { environmentOf, type Configurations, type ProtectionPass, type Protectio
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
-/** The status fields that stay when a configuration is gone. */
+/** Returns the status fields that stay when a configuration is gone. */
 export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFacts {
   const { environmentId, enrollment, operations, goneTime, wipedBy } = facts;
   return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
- * The bound configuration in the newest list. Once the configuration is proved gone it is not looked up by id any more, so that
- * the account does not count it as missing.
+ * Returns the bound configuration in the newest list. Once the configuration is proved gone it is no longer looked up by id,
+ * so that the account does not count it as missing.
  */
 export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
@@ -35,7 +35,7 @@ export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
-/** Stalls on a configuration that is gone: protection is not set up again by itself. */
+/** Stalls because the configuration is gone: protection is not set up again by itself. */
 export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
@@ -45,8 +45,9 @@ export function gone(pass: ProtectionPass, id: string): ProtectionStep {
 }
 
 /**
- * The next step until a missing configuration is proved gone; undefined once status has the proof. Two lists must miss it, a
- * horizon apart unless a reset is known to have wiped it. While the account is frozen a list of sources must agree.
+ * Returns the next step until a missing configuration is proved gone; undefined once status has the proof. The proof takes two
+ * lists without the configuration. They must be a horizon apart, unless a reset is known to have wiped the configuration.
+ * While the account is frozen, the list of sources must agree.
  */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { begunAt } = snapshot;
@@ -54,7 +55,7 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
   const blind = waitWhileFrozen(pass);
-  // The account was told of the proof, and unfreezes when every missing object is proved gone.
+  // The account knows the proof, and unfreezes when every missing object is proved gone.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
@@ -70,7 +71,7 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
-/** Reads whether the list of sources shows the environment without the configuration, and then tells the account. */
+/** Checks whether the list of sources shows the environment without the configuration, and then reports this proof to the account. */
 function provenBySource(pass: ProtectionPass, id: string, since: number, blind: ProtectionStep): ProtectionStep {
   const { view, account, monotonicMs, notes } = pass;
   const sources = drSourcesOf(account.accountId);
@@ -83,7 +84,7 @@ function provenBySource(pass: ProtectionPass, id: string, since: number, blind: 
   return { ...again, note: { ...notes, provedGone: 1 } };
 }
 
-/** The name of the accepted DisasterReset that wiped a configuration, if there is one. */
+/** Returns the name of the accepted DisasterReset that wiped a configuration, if there is one. */
 function wiperOf(pass: ProtectionPass, id: string): string | undefined {
   const resets = pass.related?.('DisasterReset', id) ?? [];
   return resets.find(({ facts }) => facts['acceptedTime'] !== undefined)?.name;
@@ -94,8 +95,8 @@ function notListed(id: string): string {
 }
 
 /**
- * Stalls a resource without status when resets in its namespace wiped configurations of its environment, unless spec.enrollment
- * is above their number.
+ * Stalls a resource without status when resets in its namespace wiped configurations of its environment, unless
+ * spec.enrollment is greater than the number of these configurations.
  */
 export function lostBefore(
   pass: ProtectionPass,
@@ -117,7 +118,7 @@ export function lostBefore(
   return lost(isWiped, how, count + 1);
 }
 
-/** The resets of the same environment in this namespace, found by its id or by the name of its AppEnvironment. */
+/** Returns the resets of the same environment in this namespace. They name the environment by its id or by its AppEnvironment. */
 function resetsOf(pass: ProtectionPass): readonly Related[] {
   const { subject, spec, inAccount } = pass;
   const { name } = spec.environmentRef;

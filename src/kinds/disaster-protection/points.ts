@@ -1,4 +1,4 @@
-/** Chooses the recovery points that status shows: the newest, and some older ones that show how far people can go back. */
+/** Chooses the recovery points that status shows: the newest, and some older points that show how far people can go back. */
 import { stated, unlessEmpty } from '../../base/json.ts';
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
@@ -9,14 +9,17 @@ export type PointRow = NonNullable<DisasterProtectionFacts['recoveryPoints']>[nu
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
-/** Besides the newest points, status shows one that is at least this much older than the newest, for each of these times. */
+/**
+ * Ages of older recovery points that status shows besides the newest. For each age it shows a point that is at least this much
+ * older than the newest.
+ */
 const spreadMs = [
   ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
   ...[1, 2, 3, 4, 5, 6].map((days) => days * dayMs),
   ...[1, 2, 3, 4, 6].map((weeks) => weeks * weekMs),
 ];
 
-/** Sorts points by the moment up to which each recovers data, newest first. */
+/** Sorts recovery points by the moment up to which each recovers data, newest first. */
 export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
   points: Iterable<Point>,
 ): readonly Point[] {
@@ -24,7 +27,10 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
   return [...points].toSorted((a, b) => momentOf(b) - momentOf(a) || (a.pointId < b.pointId ? -1 : 1));
 }
 
-/** Sorts points so that those for status come first: the oldest, one for each time in `spreadMs`, then the newest. */
+/**
+ * Sorts recovery points so that those for status come first: the oldest point, then one point for each age in `spreadMs`, then
+ * the newest points.
+ */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);
   const [newest] = all;
@@ -39,7 +45,7 @@ function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
 }
 
-/** All recovery points as rows of status, the most important first; undefined if there are none. */
+/** Returns the recovery points as rows of status, the most important first; undefined if there are none. */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
@@ -47,7 +53,7 @@ export function pointsShown(
   return unlessEmpty(pointRows(shownFirst(points), configuration));
 }
 
-/** Points as rows of status. */
+/** Converts recovery points to rows of status. */
 export function pointRows(
   points: readonly PointItem[],
   { generation }: Pick<ConfigurationItem, 'generation'>,

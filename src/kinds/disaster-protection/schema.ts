@@ -18,7 +18,7 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { count, environmentRef, ofOneEnvironment, wholeNumber } from '../shared/schema.ts';
 
-/** Status lists at most this many recovery points. */
+/** The most recovery points that status lists. */
 export const mostPoints = 30;
 
 const seconds = (description: string, word: string) =>

@@ -1,4 +1,4 @@
-/** Compares the spec of a protection with the service, and builds the item that is sent. */
+/** Compares the spec of a protection with the service, and builds the item of a configure call. */
 import { definedIn, type Json } from '../../base/json.ts';
 import { sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
@@ -18,28 +18,28 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** Milliseconds as seconds. Keeps a fraction, although specs and statuses have whole seconds. */
+/** Converts milliseconds to seconds. Keeps a fraction, although specs and statuses have whole seconds. */
 export function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
-/** The storage as the spec names it: Inherited for an absent id in the interface, Platform for null, else Credential. */
+/** Translates a storage credential of the interface to the spec's word: Inherited for an absent id, Platform for null, else Credential. */
 function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
 
-/** The modes of the interface, as a spec writes them. */
+/** Maps the modes of the interface to the modes of a spec. */
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
-/** A mode as a spec writes it; an unknown mode stays as the service writes it. */
+/** Translates a mode to the spec's word; an unknown mode stays as the service writes it. */
 function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
 }
 
-/** The settings of the service, by the field names and in the units of a spec. */
+/** Converts the settings of the service to the field names and units of a spec. */
 export function settingsShown(settings: Partial<ProtectionSettings>) {
   return {
     destinationRegion: settings.destinationRegion,
@@ -73,14 +73,14 @@ export function isSameRegionAccepted({ acknowledgements }: DisasterProtectionSpe
   return acknowledgements?.includes('SameRegion') === true;
 }
 
-/** The fields that the spec states, each with its value. The service chooses the others. */
+/** Returns the fields that the spec sets, each with its value. The service chooses the others. */
 function desiredOf(pass: ProtectionPass): readonly (readonly [field: string, wanted: Json])[] {
   return Object.entries(writtenOf(itemOf(pass))).flatMap(([field, wanted]) =>
     wanted === undefined || pass.spec[field as keyof DisasterProtectionSpec] === undefined ? [] : [[field, wanted]],
   );
 }
 
-/** The settings and destination names that the service saved, or that an item asks for. */
+/** The settings and destination names that the service saved, or that the item of a call asks for. */
 interface Saved {
   readonly settings?: Partial<ProtectionSettings> | undefined;
   readonly warmDestination?: Names | undefined;
@@ -89,7 +89,7 @@ interface Saved {
 
 type Names = Partial<DestinationNames>;
 
-/** The fields of the spec as the service shows them. `wanted` are the names that the spec asks for. */
+/** Returns the fields of the spec with the values that the service shows. `wanted` are the names that the spec asks for. */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
   const { sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
@@ -101,32 +101,32 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
   };
 }
 
-/** Ignores createNewApp where the app has the wanted name: a database always gets a new app, whatever the spec says. */
+/** Ignores createNewApp if the app has the wanted name: a database always gets a new app, whatever the spec says. */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
   const isAlike = implied !== undefined && destination.appName === implied;
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
-/** The settings of an item in the journal, as fields of the spec. */
+/** Converts the item of a configure call in the journal to fields of the spec. */
 function writtenOf(item: Omit<ProtectionItem, 'requestId'>): Fields {
   return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
-/** True when a configuration may be the effect of an item: nothing that the configuration shows differs. */
+/** True when a configuration may be the effect of a configure call: nothing that it shows differs from the item that was sent. */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const seen = observedOf(configuration, item.target);
   return Object.entries(writtenOf(item)).every(
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // Where the item leaves storage out, the service chooses it.
+      // If the item leaves storage out, the service chooses the storage.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
 }
 
-/** The fingerprints after an item was sent: of the whole spec if the item equals it, else of the fields of the item. */
+/** Returns the fingerprints after a configure call: of the whole spec if the sent item has the same values, else of the item's fields. */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
   const stated = desiredOf(pass);
@@ -137,7 +137,7 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
   return { generation, prints: Object.fromEntries(prints) };
 }
 
-/** The differences between the spec and the service, and the fields that the service does not show. */
+/** The differences between the spec of a protection and the service, and the fields that the service does not show. */
 export interface ProtectionDifference {
   readonly differing: readonly string[];
   readonly unsent: readonly string[];
@@ -145,7 +145,7 @@ export interface ProtectionDifference {
   readonly drift: readonly Drift[];
 }
 
-/** Compares field by field; a field of the spec that the service does not show is compared with what was last sent. */
+/** Compares the spec with a configuration, field by field. A field that the service does not show is compared with what was last sent. */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
   const observed = observedOf(configuration, pass.spec.target);
   const differing: string[] = [];
@@ -170,7 +170,7 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 
 /**
  * Builds the item of a configure call. A change sends the whole item, with the service's current value for each field that the
- * spec leaves out: an omitted field would fall back to its default, and another storage would mean new copies.
+ * spec leaves out. The reason: an omitted field would fall back to its default, and another storage would need new copies.
  */
 export function itemOf(pass: ProtectionPass, configuration?: ConfigurationItem): Omit<ProtectionItem, 'requestId'> {
   const { spec } = pass;

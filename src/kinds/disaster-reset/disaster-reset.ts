@@ -23,7 +23,7 @@ import { identity, type DisasterResetFacts, type DisasterResetSpec } from './sch
 type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 type ResetStep = Step<DisasterResetFacts>;
 
-/** What a reset must see of the service: all configurations, and the environments that can be protected. */
+/** The lists that decide about a reset: all configurations, and the environments that can be protected. */
 interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
   readonly sources: Snapshot<SourceItem> | undefined;
@@ -34,21 +34,21 @@ interface Pinned {
   readonly configurationGeneration: number;
 }
 
-/** The configurations that the spec allows a reset to wipe. */
+/** Returns the configurations that the spec allows a reset to wipe. */
 function pinnedOf({ configurations, configurationId, configurationGeneration }: DisasterResetSpec): readonly Pinned[] {
   if (configurations !== undefined) return configurations;
   if (configurationId === undefined || configurationGeneration === undefined) return [];
   return [{ configurationId, configurationGeneration }];
 }
 
-/** The id of the environment whose protection the reset wipes. */
+/** Returns the id of the environment whose protection the reset wipes. */
 function environmentOf({ spec, referred, memory }: ResetPass): string {
   const { environmentRef } = spec;
   const found = idOf('AppEnvironment', environmentRef, { referred });
   return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
 }
 
-/** The body of the request. */
+/** Builds the body of the request. */
 function bodyOf(pass: ResetPass): Resetting {
   const { accountId } = pass.account;
   const { scope, confirmation: confirmationName } = pass.spec;
@@ -56,7 +56,7 @@ function bodyOf(pass: ResetPass): Resetting {
   return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
 }
 
-/** The configurations that a reset would wipe if it were sent now: all of the account, or those of the environment. */
+/** Returns the configurations that a reset would wipe if it were sent now: all of the account, or those of the environment. */
 function reached(pass: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
   const isWhole = pass.spec.scope === 'Account';
   return [...snapshot.items.values()].filter((one) => isWhole || one.sourceAppEnvId === environmentOf(pass));
@@ -74,12 +74,12 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   return readUnread(pass, [drSourcesOf(accountId)]) ?? { snapshot, sources: pass.view.all(drSourcesOf(accountId)) };
 }
 
-/** The first reason not to send the reset now; undefined when it may be sent. */
+/** Returns the first reason not to send the reset now; undefined when it may be sent. */
 function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
-/** Stalls where adoption is not allowed and the spec gives an id: an id may belong to another namespace of the account. */
+/** Stalls when the spec gives an id and adoption is not allowed: the id may belong to another namespace of the account. */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   const message =
@@ -87,7 +87,7 @@ function foreign({ spec, account }: ResetPass): Fence | undefined {
   return never('AdoptionNotAllowed', message);
 }
 
-/** Stalls when the reset would also wipe a configuration that the spec does not pin: somebody set the protection up anew. */
+/** Stalls when the reset would also wipe a configuration that the spec does not pin, because somebody set up protection again. */
 function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
   const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
@@ -116,7 +116,7 @@ function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined
   return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
 
-/** Requires the pinned generation, unless the service has already begun the reset: then a repeat finishes what it began. */
+/** Requires the pinned generation, unless the service has already begun the reset: then a repeated request finishes that reset. */
 function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
@@ -127,7 +127,7 @@ function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   return undefined;
 }
 
-/** The pinned configurations that the service still shows. */
+/** Returns the pinned configurations that the service still shows. */
 function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
@@ -142,8 +142,8 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
 }
 
 /**
- * Interprets a refusal: a reset that was refused because of a clean-up is sent again later, until `validUntil`; any other refusal
- * is final.
+ * Interprets a refusal. A reset that was refused because of a clean-up is sent again later, until `validUntil`. Any other
+ * refusal is final.
  */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { journal, facts } = pass.memory;
@@ -184,7 +184,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
-/** The environments whose protection the reset wipes, as far as the list of sources shows them. */
+/** Returns the environments whose protection the reset wipes, as far as the list of sources shows them. */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   const listed = [...(sources?.items ?? [])];
   const isMeant = (id: string) => pass.spec.scope === 'Account' || id === environmentOf(pass);
@@ -222,8 +222,8 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   committed: (pass, answer) => {
     const { configurations: wipedConfigurationCount, destinations: wipedDestinationCount } =
       resetCountsOf(answer) ?? {};
-    // The answer alone proves nothing. Without a count it may come from a proxy, and a count of zero means that somebody else
-    // reset first. Wait until the configurations are gone.
+    // The answer alone proves nothing. An answer without a count may come from a proxy, and a count of zero means that
+    // somebody else sent a reset first. Wait until the configurations are gone.
     if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
     return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };
   },

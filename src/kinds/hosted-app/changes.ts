@@ -1,10 +1,10 @@
 /**
- * Changes of an app: those that are applied at once, where the spec asks for it, and those that wait for the next deployment of
- * each environment.
+ * Decides how changes of an app are sent. If the spec asks for it, a change is applied at once; else it waits for the next
+ * deployment of each environment.
  *
- * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Taking an app over deploys only if
- * the service shows that it differs, so that a lost status does not restart what runs. A change that is applied at once
- * and that no read shows is sent at most twice while its answers are lost; status counts each call before it is sent.
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Adopting an app deploys only if the
+ * service shows a difference, so that a lost status does not restart what runs. A change that is applied at once and that no
+ * read shows is sent at most twice while its answers are lost; status counts each call before it is sent.
  *
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
@@ -27,7 +27,10 @@ import {
 import { bodyOf, converts, desired, goesAlong, isHidden, nameOf } from './fields.ts';
 import type { HostedAppFacts } from './schema.ts';
 
-/** The status fields after a change: it waits in each environment for the next deployment, unless it was applied at once. */
+/**
+ * Returns the status fields after a change of the app. The change waits in each environment for the next deployment, unless it
+ * was applied at once.
+ */
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);
   const { facts } = pass.memory;
@@ -41,7 +44,7 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
   };
 }
 
-/** The status fields while a change is in doubt: it may already wait in the environments. */
+/** Returns the status fields while a change of the app is in doubt: the change may already wait in the environments. */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
   const { spec, memory, subject } = pass;
@@ -62,7 +65,7 @@ function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAp
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
-/** Waits or stalls instead of changing the app now; undefined when it may be changed. */
+/** Waits or stalls if the app must not be changed now; returns undefined if it may be changed. */
 export function mustWait(pass: AppPass, changed: Fields): AppStep | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
@@ -78,7 +81,7 @@ function noLongerInDoubt(facts: HostedAppFacts): AppStep | undefined {
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
-/** Drops waiting fields that every environment has after a deployment; undefined when there are none. */
+/** Drops waiting changes that every environment has taken up by a deployment; returns undefined when there are none. */
 export function dropTaken(pass: AppPass): AppStep | undefined {
   const { facts } = pass.memory;
   const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
@@ -89,12 +92,12 @@ export function dropTaken(pass: AppPass): AppStep | undefined {
     : { is: 'again', remember: { facts: withPending(facts, left) } };
 }
 
-/** True for fields that only a new version takes up, not a restart of the current version. */
+/** True for fields that take effect only with a new version, not with a restart of the current version. */
 function isOfVersion(field: string): boolean {
   return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
-/** Sends waiting changes again, once the spec asks to apply changes at once. */
+/** Sends changes that wait for a deployment again, once the spec asks to apply changes at once. */
 export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
@@ -122,7 +125,7 @@ export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   };
 }
 
-/** The condition `PendingChanges`: fields that were changed and wait for a deployment. */
+/** Builds the condition `PendingChanges`, which names fields that were changed and wait for a deployment. */
 export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
   const pending = about('PendingChanges');
   return pendingChanges.length === 0
@@ -134,7 +137,7 @@ function waiting(fields: readonly string[]): string {
   return `${fields.join(', ')} was changed and waits in each environment for its next deployment; the operator sees only the deployments of an AppEnvironment`;
 }
 
-/** Ready, with a message on fields of the spec that the environments do not run, and why. */
+/** Reports the app as Ready. The message names fields of the spec that the environments do not run, and says why. */
 export function atRest(pass: AppPass): AppStep {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
@@ -160,10 +163,10 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
   return !isTakenOver(pass) || Object.keys(changed).some((field) => !isHidden(field, pass));
 }
 
-/** The changed fields that need a request of their own before the others; undefined when one request takes all. */
+/** Returns the changed fields that need a request of their own before the others; undefined when one request takes all. */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // A change to or from a function needs a request that changes nothing else. And while the app builds from source, applying
-  // other changes at once would deploy the build, so its image goes before them.
+  // A change to or from a function needs a request that changes nothing else. While the app builds from source, applying other
+  // changes at once would deploy that build, so the image is sent first.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
@@ -174,7 +177,7 @@ function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
 
-/** The changed fields that would make the app's own image replace one that an AppEnvironment deploys. */
+/** Returns the changed fields that would make the app's own image replace an image that an AppEnvironment deploys. */
 function replacing(changed: Fields, pass: AppPass): readonly string[] {
   const fields = Object.keys(changed).filter((field) => isAboutImage(field));
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
@@ -187,12 +190,12 @@ function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
 
 const mostCalls = 2;
 
-/** The changed fields that no read shows, so that only the answer proves that they arrived. */
+/** Returns the changed fields that no read shows, so that only the answer proves that they arrived. */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
 }
 
-/** The status fields that count how often a change was sent to be applied at once, while its answer is missing. */
+/** Returns the status fields that count how often a change to apply at once was sent without an answer. */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;

@@ -8,17 +8,17 @@ import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
 export type AppStep = Step<HostedAppFacts>;
 
-/** The app's environments in the service; undefined before they were read. */
+/** Returns the app's environments in the service; undefined before they were read. */
 export function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem[] | undefined {
   return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items;
 }
 
-/** The ids of the app's environments in the service. */
+/** Returns the ids of the app's environments in the service. */
 export function environmentIds(pass: AppPass): readonly string[] {
   return environmentsOf(pass)?.map(({ appEnvId }) => appEnvId) ?? [];
 }
 
-/** The AppEnvironments that are bound to environments of the app, whichever way their specs name them. */
+/** Returns the AppEnvironments that are bound to environments of the app, whichever way their specs name the environment. */
 export function boundEnvironments(pass: AppPass): readonly Related[] {
   return environmentIds(pass).flatMap((appEnvId) =>
     (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
@@ -26,8 +26,8 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
 }
 
 /**
- * True if AppEnvironments have deployed every environment of the app after `sinceMs`, in a way that takes up new settings
- * (`settingsMs`) or makes a new version (`versionMs`).
+ * True if AppEnvironments have deployed every environment of the app after `sinceMs`. The deployment must take up new settings
+ * (`settingsMs`) or make a new version (`versionMs`).
  */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);
@@ -38,7 +38,7 @@ export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceM
   return ids.length > 0 && ids.every((appEnvId) => taken.some(({ id }) => id === appEnvId));
 }
 
-/** The names of the AppEnvironments that are bound to environments of the app and deploy an image of their own. */
+/** Returns the names of the AppEnvironments that deploy an image of their own to environments of the app. */
 export function boundDeployers(pass: AppPass): readonly string[] {
   return boundEnvironments(pass)
     .filter(deploysImage)
@@ -46,8 +46,9 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * True if an AppEnvironment deploys an image of its own and is bound to an environment of the app, or is in the same namespace and
- * about to be bound to one. The app's image is then used only at creation.
+ * True if an AppEnvironment deploys an image of its own to the app. Such an AppEnvironment is bound to an environment of the
+ * app, or is in the same namespace and about to be bound to one. The image in the spec of the app is then used only at
+ * creation.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;

@@ -1,4 +1,4 @@
-/** The fields of a HostedApp: as the spec wants them, as the service shows them, and as request bodies name them. */
+/** Maps the fields of a HostedApp between the spec, what the service shows, and request bodies. */
 import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
@@ -6,20 +6,20 @@ import { typed, valueOf } from '../shared/values.ts';
 import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
-/** An app from a list, or from a read of its own. */
+/** An app from a list, or from a read of that app alone. */
 export type ShownApp = AppItem | AppRecord;
 
-/** How the interface treats a field. */
+/** The way in which the interface treats a field. */
 interface Field {
-  /** Its name in request bodies. */
+  /** The name of the field in request bodies. */
   readonly wire?: string;
-  /** The only request that takes it: POST /app or PATCH /app. */
+  /** The only request that takes the field: POST /app or PATCH /app. */
   readonly only?: 'POST' | 'PATCH';
-  /** GET /app shows it, under its name in request bodies. */
+  /** True if GET /app shows the field, under its name in request bodies. */
   readonly isShown?: true;
-  /** It keeps its value in the service when the spec no longer has it. */
+  /** True if the field keeps its value in the service when the spec no longer has the field. */
   readonly isKept?: true;
-  /** The value that clears the field in the service when the spec no longer has it. */
+  /** The value that clears the field in the service when the spec no longer has the field. */
   readonly empty?: Json;
 }
 
@@ -52,7 +52,7 @@ const fields: Readonly<Record<string, Field>> = {
 };
 
 const isForCreation = (field: string) => field.startsWith('atCreation.');
-/** The fields that are compared and changed, as opposed to those that the spec has for the creation only. */
+/** The fields that are compared and changed, without those that are used only at creation. */
 const lasting = Object.keys(fields).filter((field) => !isForCreation(field));
 
 /** Translates the interface's names of fields to their paths in the spec, where the two differ. */
@@ -61,7 +61,7 @@ export function interfaceWords(): Readonly<Record<string, string>> {
   return Object.fromEntries(names.filter(([wire, field]) => wire !== field));
 }
 
-/** The value at a path of a spec. */
+/** Returns the value at a path of a spec. */
 function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
   let value: unknown = spec;
   for (const name of path.split('.')) value = isRecord(value) ? value[name] : undefined;
@@ -69,12 +69,12 @@ function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
   return value as Json | undefined;
 }
 
-/** The name of the app in the service. */
+/** Returns the name of the app in the service. */
 export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subject.name;
 
 export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset;
 
-/** The fields that the spec wants. A field taken out of the spec is cleared if the interface can clear it, else kept. */
+/** Returns the fields that the spec wants. A field that was removed from the spec is cleared if the interface can clear it, else kept. */
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
@@ -94,7 +94,7 @@ export function desired(pass: AppPass): Fields {
   };
 }
 
-/** The path or the content of the Dockerfile, never both. When the spec no longer has either, it is the default path. */
+/** Returns the path or the content of the Dockerfile, never both; the default path when the spec no longer has either. */
 function dockerfile(pass: AppPass): Fields {
   const { spec, memory } = pass;
   const { source } = spec;
@@ -115,7 +115,7 @@ function jobFields({ jobConfig: config }: HostedAppSpec): Fields {
   };
 }
 
-/** The fields that the spec has for the creation only. */
+/** Returns the fields that are used only at creation. */
 function atCreation(spec: HostedAppSpec): Fields {
   const given = Object.keys(fields).filter(isForCreation);
   const settings = Object.entries(spec.atCreation?.database?.settings ?? {}).map(([name, text]) => [name, typed(text)]);
@@ -125,12 +125,12 @@ function atCreation(spec: HostedAppSpec): Fields {
   };
 }
 
-/** The bound app as the list of apps shows it. */
+/** Returns the bound app as the list of apps shows it. */
 export function listedApp({ memory, view, account }: AppPass): AppItem | undefined {
   return memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
 }
 
-/** The preset that the app has in the service, as far as known. */
+/** Returns the preset that the app has in the service, as far as known. */
 export function presetShown(pass: AppPass): string | undefined {
   const item = listedApp(pass);
   const preset = item === undefined ? pass.wrote?.fields['preset'] : observed(item, pass)['preset'];
@@ -142,7 +142,7 @@ export function converts(changed: Fields, pass: AppPass): boolean {
   return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
-/** Unchanged fields that must go into the same request as a change, because the service would else set a default. */
+/** Returns unchanged fields that must be sent together with a change, because the service would otherwise reset them to a default. */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedIn({
     ...(changed['useImage'] === true &&
@@ -151,14 +151,14 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   });
 }
 
-/** The value of a field in the app's own record; undefined where the record does not show it. */
+/** Returns the value of a field in the record that GET /app gave; undefined if the record does not show the field. */
 function shownIn(record: AppRecord | undefined, field: string): Json | undefined {
   const { wire = field, isShown } = fields[field] ?? {};
   const shown: Readonly<Record<string, Json | undefined>> = record ?? {};
   return isShown ? shown[wire] : undefined;
 }
 
-/** The fields as the service shows them. A newer write of ours replaces what an older record shows. */
+/** Returns the fields as the service shows them. A newer write of ours replaces what an older read shows. */
 function observed(item: ShownApp, pass: AppPass): Fields {
   const found = recordOf(item, pass);
   const { record } = found ?? {};
@@ -177,14 +177,14 @@ function observed(item: ShownApp, pass: AppPass): Fields {
   };
 }
 
-/** The app's own record, from a read of its own; undefined before it was read. */
+/** Returns the record of the app from GET /app, and when it was read; undefined before it was read. */
 function recordOf(item: ShownApp, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   if (!('createdAtMs' in item)) return { record: item, begunAt: Number.POSITIVE_INFINITY };
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
-/** The settings of the app for status; undefined before they were read. */
+/** Returns the settings of the app for status; undefined before they were read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
   const record = recordOf(item, pass)?.record;
   if (record === undefined) return undefined;
@@ -192,7 +192,7 @@ export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['ob
   return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
 }
 
-/** True for a field that the interface never shows, or does not show of this app. */
+/** True for a field that the interface never shows, or does not show for this app. */
 export function isHidden(field: string, pass: AppPass): boolean {
   if (fixed.includes(field)) return false;
   const item = listedApp(pass);
@@ -206,16 +206,16 @@ export function isHidden(field: string, pass: AppPass): boolean {
 /** Fields that PATCH /app does not take. */
 const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
 
-/** How the fields are compared. */
+/** The rules for comparing the fields of an app. */
 export const comparison = {
   desired,
   observed,
   hidden: isHidden,
-  // The service may leave out useImage when it is false, and the content of a Dockerfile once it was sent.
+  // The service may leave out useImage when that is false, and may leave out the content of a Dockerfile once that was sent.
   hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: (field: string) => fields[field]?.isKept === true,
-  // A path and a content of a Dockerfile exclude each other.
+  // A Dockerfile is given by a path or by its content, never by both.
   replaced: (field: string, wanted: Fields) =>
     (field === 'source.dockerfilePath' && wanted['source.dockerfile'] !== undefined) ||
     (field === 'source.dockerfile' && wanted['source.dockerfilePath'] !== undefined),
@@ -225,12 +225,12 @@ export const comparison = {
   creationOnly: (spec: HostedAppSpec) => Object.keys(definedIn(atCreation(spec))),
 } satisfies Partial<ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp>>;
 
-/** The body of POST /app from these fields. */
+/** Builds the body of POST /app from these fields. */
 export function creationBodyOf(given: Fields, pass: AppPass): Readonly<Record<string, Json>> {
   return { ...bodyOf(given, pass), ...named({ ...given, ...atCreation(pass.spec) }) };
 }
 
-/** The body of PATCH /app from these fields. */
+/** Builds the body of PATCH /app from these fields. */
 export function bodyOf(given: Fields, { spec }: AppPass): Readonly<Record<string, Json>> {
   const isJob = Object.keys(given).some((field) => field.startsWith('jobConfig.'));
   return { ...named(given), ...(isJob && { jobConfig: jobConfig(spec) }) };

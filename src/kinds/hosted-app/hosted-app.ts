@@ -67,7 +67,7 @@ function admit(pass: AppPass): AppStep | undefined {
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
-/** The type of the app in the service. Before the app exists, it is the type that the spec asks for. */
+/** Returns the type of the app in the service. Before the app exists, returns the type that the spec asks for. */
 function typeOf(pass: AppPass): string {
   const preset = presetShown(pass) ?? presetOf(pass.spec);
   if (preset === 'FUNCTION') return 'Function';
@@ -75,7 +75,7 @@ function typeOf(pass: AppPass): string {
   return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
-/** The status fields that only the list of apps shows. */
+/** Returns the status fields that only the list of apps shows. */
 function listedFacts({ template, createdAtMs, updatedAtMs }: AppItem): HostedAppFacts {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : isoSeconds(ms));
   return { template, createdTime: time(createdAtMs), updatedTime: time(updatedAtMs) };
@@ -127,7 +127,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
-    // Ask for the environments here, so that a change of them triggers a reconcile of this object.
+    // Look up the environments here, so that a change of one triggers a reconcile of this object.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return dropTaken(pass) ?? applyPending(pass, id) ?? atRest(pass);
   },
@@ -143,7 +143,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
         ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
         .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };
-    // What is not shown now stays as it was shown before.
+    // A field that the service does not show now keeps the value in status.
     const listed = item !== undefined && 'createdAtMs' in item && listedFacts(item);
     return { ...pass.memory.facts, ...listed, ...definedIn(shown) };
   },

@@ -168,7 +168,7 @@ type Fields = z.output<typeof Fields>;
 const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The job settings that have fields of their own in spec.jobConfig. */
+/** The job settings other than concurrency, which are fields of spec.jobConfig. */
 const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'concurrency');
 
 const preset = "self.?preset.orValue('CUSTOM')";

@@ -4,7 +4,7 @@ import { appPresetsOf, databasePresetsOf, solutionsOf, type PresetItem } from '.
 import { stated, unlessEmpty } from '../../base/json.ts';
 import type { HostingAccountFacts } from './schema.ts';
 
-/** The presets and solutions that the service offers to an account, as far as it shows them. */
+/** Returns the presets and solutions that the service offers to an account, as far as the service shows them. */
 export function catalogOf(view: View, accountId: string): HostingAccountFacts['catalog'] {
   const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
   return stated({
@@ -23,7 +23,7 @@ export function catalogOf(view: View, accountId: string): HostingAccountFacts['c
   });
 }
 
-/** The status fields of a preset. Status leaves out those that its part of the catalog does not have. */
+/** Returns the status fields of a preset, without empty lists. */
 function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
   return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }

@@ -34,7 +34,7 @@ const AllowedNamespaces = fields(
   },
 );
 
-/** An account to share: its Secrets are in the operator's namespace, and its spec says who may use it. */
+/** The spec of an account to share: its Secrets are in the operator's namespace, and the spec says who may use the account. */
 const ClusterHostingAccountSpec = fields('Which account of the service to share, with whom, and how.', {
   ...accountFields("in the operator's namespace", 'Never'),
   allowedNamespaces: AllowedNamespaces.optional(),

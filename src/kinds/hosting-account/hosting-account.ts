@@ -10,7 +10,7 @@ import { identity, type HostingAccountFacts, type HostingAccountSpec } from './s
 
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
-/** Proves the token by reading the account, pins the endpoint at the first success, and then reads the catalog. */
+/** Proves that the token works by reading the account, pins the endpoint at the first success, and then reads the catalog. */
 function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
@@ -32,7 +32,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   return { is: 'again', remember: { applied: { generation, prints: {} } } };
 }
 
-/** Stalls or waits when the apps of the account cannot be read. Throttling matters only until they were read once. */
+/** Stalls or waits when the apps of the account cannot be read. Throttling counts only until the apps were read once. */
 function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
@@ -51,7 +51,7 @@ const troubles = {
   throttled: { is: 'wait', reason: 'Throttled' },
 } as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
-/** The condition `Throttled`: whether the service asked to slow down, until when, and how many resources wait for that. */
+/** Builds the condition `Throttled`: whether the service asked to slow down, until when, and how many resources wait for that. */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const condition = about('Throttled');
   const { throttledMs, slowedMs } = account;
@@ -64,7 +64,7 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   return condition.yes('Throttling', message);
 }
 
-/** The condition `TokenLimited`: the service refused a call that a resource needs, because the token lacks the permission. */
+/** Builds the condition `TokenLimited`: the service refused a call that a resource needs, because the token lacks the permission. */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
   const condition = about('TokenLimited');
   const { count = 0, first = [] } = usage?.().forbidden ?? {};
@@ -81,7 +81,7 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
   return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
 }
 
-/** The status fields of an account: its endpoint, the catalog, and the resources that use it. */
+/** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */
 function accountFacts({ account, view, usage }: AccountPass): HostingAccountFacts {
   const { counts = [], orphans = [] } = usage?.() ?? {};
   return {

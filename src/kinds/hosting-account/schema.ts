@@ -16,7 +16,10 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { count } from '../shared/schema.ts';
 
-/** The spec fields of both kinds of accounts. `where` names the namespace of the Secrets; `adoption` is the default. */
+/**
+ * Builds the spec fields of both kinds of accounts. `where` names the namespace of the Secrets; `adoption` is the default of
+ * spec.adoption.
+ */
 export function accountFields(where: string, adoption: 'ById' | 'Never') {
   return {
     credentialsRef: objectRef(

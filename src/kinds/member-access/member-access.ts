@@ -2,9 +2,9 @@
  * Restricts which environments a member may reach.
  *
  * To the service an empty list means every environment. Guarantees: the empty list is sent only for `access: Full` and for
- * `onDelete: GrantFullAccess`. Unless the spec is edited, the list gets no new environment, and none that the spec put there is
- * taken out. While a reference does not resolve nothing is sent, except to restore a restriction that the service shows as
- * lifted.
+ * `onDelete: GrantFullAccess`. Until the spec is edited, no environment is added to the list, and no environment that the spec
+ * put there is removed. While a reference does not resolve nothing is sent, except to restore a restriction that the service
+ * shows as lifted.
  *
  * Why: docs/design/member-access.md
  */
@@ -57,7 +57,7 @@ function step(pass: AccessPass): AccessStep {
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
-/** Gives full access, because spec.access is Full: the only case in which the empty list is sent while the resource exists. */
+/** Gives full access, because spec.access is Full. In no other case is the empty list sent while the resource exists. */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
   return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
@@ -87,8 +87,8 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 }
 
 /**
- * Stalls when a reference resolves to another environment than when the spec was applied: an edit of another resource must not
- * widen this access.
+ * Stalls when a reference resolves to another environment than when the spec was applied, because an edit of another resource
+ * must not widen this access.
  */
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
@@ -112,7 +112,8 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
 }
 
 /**
- * Restores the restriction when the service shows full access although the spec restricts it, with the references that resolve.
+ * Restores the restriction when the service shows full access although the spec restricts the member. Uses only the references
+ * that resolve.
  */
 function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
@@ -121,7 +122,7 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // Accept a reference that resolves to another environment now: one environment more is less than full access.
+  // Accept a reference that now resolves to another environment: one environment too many is still less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `${membershipId} has full access though the spec restricts it, and none of spec.environmentRefs exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
@@ -153,7 +154,7 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
   if (isUnknown) {
-    // Status does not tell a refusal from a lost answer, and neither proves that the restriction is ours to lift.
+    // Status does not distinguish a refusal from a lost answer, and neither proves that this resource made the restriction.
     return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -176,13 +177,13 @@ function leave(pass: AccessPass): AccessStep {
 //
 // Sends the list of environments: when to wait, what status records before the call, and what the answer means.
 
-/** A list of environments to send. */
+/** A list of environments to send to the service. */
 interface Sending {
   /** The whole list to send. Never empty: an empty list means every environment. */
   readonly target: readonly string[];
-  /** The ids in the list that the spec names. */
+  /** The ids in the list to send that the spec names. */
   readonly ids: readonly string[];
-  /** True when the list has everything that the spec names. */
+  /** True when the list to send has everything that the spec names. */
   readonly isWhole: boolean;
 }
 
@@ -223,12 +224,12 @@ function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Leaves drift as it is, where the spec only wants it reported, or somebody else keeps changing the list. */
+/** Leaves drift uncorrected if the spec asks only to report drift, or if somebody else keeps changing the list. */
 function holdsBack(pass: AccessPass): AccessStep | undefined {
   return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `what ${pass.spec.externalId} may reach`);
 }
 
-/** Reads the list right before it is written, because the service adds to it by itself. */
+/** Reads the list right before writing it, because the service adds to the list by itself. */
 function stale(pass: AccessPass): AccessStep | undefined {
   const read = readAccess(pass);
   const begunAt = pass.view.one(read, pass.spec.externalId)?.snapshot.begunAt ?? Number.NEGATIVE_INFINITY;
@@ -251,7 +252,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what follows a refusal or a lost answer. */
+/** Decides what follows when the list was refused or the answer was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
@@ -267,7 +268,7 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
   return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
 }
 
-/** The ids that the account's list of environments does not show. */
+/** Returns the ids that the account's list of environments does not show. */
 function unseenIn({ view, account }: AccessPass, ids: readonly string[]): readonly string[] {
   const list = appEnvsOf(account.accountId);
   return ids.filter((id) => view.one(list, id)?.item === undefined);

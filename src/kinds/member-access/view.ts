@@ -1,4 +1,7 @@
-/** The environments of a member: wanted by the spec, asked for before, shown by the service, and written to status. */
+/**
+ * Finds the environments of a member: those that the spec wants, those asked for before, those that the service shows, and
+ * those for status.
+ */
 import { unlessEmpty } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Notice, type OwnCondition, type Showing, type Step, about } from '../../engine/kind/contract/step.ts';
@@ -10,12 +13,12 @@ import type { MemberAccessFacts, MemberAccessSpec } from './schema.ts';
 export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
 export type AccessStep = Step<MemberAccessFacts>;
 
-/** The read of the environments that this member may reach. */
+/** Returns the read of the environments that this member may reach. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
   return memberAccessOf(account.accountId, spec.externalId);
 }
 
-/** The ids that the spec names, and the references among them that do not resolve. */
+/** Returns the ids that the spec names, and the references in the spec that do not resolve. */
 export function wantedOf(pass: AccessPass): {
   readonly ids: readonly string[];
   readonly unresolved: readonly string[];
@@ -30,7 +33,7 @@ export function wantedOf(pass: AccessPass): {
   return { ids: [...ids].toSorted(), unresolved };
 }
 
-/** The list that the service shows. A newer write of ours replaces what an older read shows. Undefined before the first read. */
+/** Returns the list that the service shows; undefined before the first read. A newer write of ours replaces what an older read shows. */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
@@ -39,12 +42,12 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** True if the spec changed since it was last applied. Only then may environments be added or removed because of the spec. */
+/** True if the spec changed since it was last applied. Only then are environments added or removed because of the spec. */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
 
-/** The ids that the last applied spec set (`set`), and others that this or an earlier resource asked for (`asked`). */
+/** Returns the ids that the last applied spec set (`set`), and other ids that this or an earlier resource asked for (`asked`). */
 export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
   readonly set: readonly string[];
   readonly asked: readonly string[];
@@ -52,7 +55,7 @@ export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
   return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
 }
 
-/** The status fields once the list in the service has all that the spec names. */
+/** Returns the status fields once the list in the service has everything that the spec names. */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -60,7 +63,7 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   return { ...pass.memory.facts, setAppEnvIds: unlessEmpty(kept), askedAppEnvIds: unlessEmpty(others) };
 }
 
-/** Takes over the ids that another resource of this namespace asked for in the same membership, in case this one replaces it. */
+/** Takes over the ids that another resource of this namespace asked for in the same membership, in case this resource replaces that one. */
 export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
@@ -71,7 +74,7 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
 }
 
-/** The list to send: the environments of the spec, and those that others added if the spec keeps them. */
+/** Returns the list to send: the environments of the spec, and environments that others added if the spec keeps them. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass);
   const stays = (id: string) =>
@@ -80,7 +83,7 @@ export function targetOf(pass: AccessPass, ids: readonly string[], allowed: read
   return union(ids, allowed.filter(stays));
 }
 
-/** Merges two lists into one that is sorted and has each id once. */
+/** Merges two lists into a sorted list that has each id once. */
 export function union(a: readonly string[], b: readonly string[]): readonly string[] {
   return [...new Set([...a, ...b])].toSorted();
 }
@@ -90,7 +93,7 @@ export function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
 }
 
-/** The status of the member's access. */
+/** Builds the status of the member's access. */
 export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const { memory, spec } = pass;
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
@@ -125,7 +128,7 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
   return allowed.filter((id) => !ours.has(id)).toSorted();
 }
 
-/** Warns once of each environment that stays in the list although the spec does not name it. */
+/** Warns of environments that stay in the list although the spec does not name them; warns of each environment once. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));

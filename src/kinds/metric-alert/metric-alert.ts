@@ -34,15 +34,18 @@ import {
 
 type AlertBody = Parameters<typeof postAppEnvAlert>[0];
 
-/** The word of the service for a choice of the spec. */
+/** Translates a choice of the spec to the service's word. */
 function onWire(words: Words, choice: Fields[string]): Fields[string] {
   return typeof choice === 'string' ? words[choice] : undefined;
 }
 
-/** Matches our mark at the end of a description: the user's text before it may contain a copied mark. */
+/** Matches our mark at the end of a description only, because the user's text before it may contain a copied mark. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
-/** The id of the alert's environment. After a lost call it is the one that the call was sent to, whatever the reference says. */
+/**
+ * Returns the id of the alert's environment. After a lost call, returns the environment that the call was sent to, whatever
+ * the reference says.
+ */
 function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
   const { create } = memory.journal ?? {};
@@ -63,7 +66,7 @@ function contactPointIds(pass: AlertPass): readonly string[] {
   return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
-/** The description in the service: the user's text, and our mark if this resource created the alert. */
+/** Returns the description to send: the user's text, and our mark if this resource created the alert. */
 function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
   if (memory.ownership === 'Adopted') return spec.description;
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
@@ -89,7 +92,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** Stalls on an ingress metric for a database before any call, where the preset is known. */
+/** Stalls before any call on an ingress metric for a database, if the preset of the app is known. */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const preset = presetOfEnvironment(pass, environmentOf(pass));
@@ -163,7 +166,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
-/** The body of a request from these fields: some have another name or other words in the interface. */
+/** Builds the body of a request from these fields. Some fields have another name or other values in the interface. */
 function bodyOf(fields: Fields): AlertBody {
   const { environmentRef, contactPointRefs, operator, aggregation, ...others } = fields;
   const body = {

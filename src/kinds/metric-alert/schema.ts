@@ -15,7 +15,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { environmentRef, objectLifecycle, ofOneEnvironment } from '../shared/schema.ts';
 
-/** The metrics that the interface knows, each with the threshold that it suggests. */
+/** The metrics that the interface knows, each with the threshold that the interface suggests. */
 export const thresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -35,10 +35,10 @@ export const thresholds = {
 } as const;
 
 type Metric = keyof typeof thresholds;
-// TypeScript types the keys of an object only as strings.
+// The cast is safe: TypeScript types the keys of any object as strings.
 const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
-/** The operators of a spec, with the service's words for them. */
+/** Maps the operators of a spec to the service's words. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 export type Words = Readonly<Record<string, string>>;
@@ -46,7 +46,7 @@ export type Words = Readonly<Record<string, string>>;
 const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
-/** The word of the spec for a word of the service; an unknown word stays as it is. */
+/** Translates a word of the service to the word of the spec; an unknown word stays as it is. */
 export function inSpec(words: Words, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }

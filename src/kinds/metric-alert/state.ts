@@ -1,4 +1,4 @@
-/** The state of an alert: in status, as an event when it changes, and as the condition `Firing`. */
+/** Shows the state of an alert: in status, as an event when the state changes, and as the condition `Firing`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
@@ -11,7 +11,7 @@ type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFac
 
 const fires = about('Firing');
 
-/** The states that the interface describes, and the condition that each gives. A state that is not here says nothing about the condition. */
+/** Maps each state that the interface describes to the condition `Firing`. For any other state the condition is Unknown. */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
   ['Normal', fires.no('Normal', 'the condition of the alert is not met')],
@@ -20,7 +20,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition of the alert')],
 ]);
 
-/** The state that one evaluation by the service gave, as a list or a refresh shows it. */
+/** The result of one evaluation of the alert by the service, as a list or a refresh shows it. */
 interface Look {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
@@ -29,10 +29,10 @@ interface Look {
 
 type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'stateObservedTime'>;
 
-/** A state is stale when nothing has confirmed it for this long, or for three refreshes if they take longer. */
+/** A state is stale when nothing has confirmed the state for this long, or for three refreshes if these take longer. */
 const staleMs = 3_600_000;
 
-/** True if the operator asks the service to refresh the state: a call, which a resource that only observes never makes. */
+/** True if the operator asks the service to refresh the state. A refresh is a call, which a resource that only observes never makes. */
 function isRefreshed({ spec, account, memory }: AlertPass): boolean {
   const { refreshSeconds, enabled = true, lifecycle } = spec;
   const observes = account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
@@ -43,7 +43,7 @@ function refreshMs({ spec }: AlertPass): number {
   return (spec.refreshSeconds ?? 120) * 1_000;
 }
 
-/** The newest state: from the last refresh, or from the list if it shows a later evaluation. */
+/** Returns the newest state: from the last refresh, or from the list if that shows a later evaluation. */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState {
   const { id = '', facts } = pass.memory;
   const { state: known, previousState: before, stateChangeTime, stateObservedTime } = facts;
@@ -59,7 +59,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
-    // Each write of status costs a request, so update the time only if it is missing or would count as stale.
+    // Each write of status costs a request, so update the time only if it is missing or if the state would count as stale.
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }
@@ -78,19 +78,19 @@ function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
-/** When the state was last known to hold: when it was observed or, without that time, when it changed. */
+/** Returns when the state was last known to hold: when it was observed or, without that time, when it changed. */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
 }
 
-/** True if nothing has confirmed the state for too long. */
+/** True if nothing has confirmed the state of the alert for too long. */
 function isStale(pass: AlertPass, live: LiveState): boolean {
   const { inEffect } = pass.account;
   const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;
   return pass.wallMs - Date.parse(heldAt(live)) > Math.max(staleMs, 3 * everyMs);
 }
 
-/** Reports each change of state once, as an event. The first sight of an alert in state Normal is not a change. */
+/** Reports each change of state once, as an event. The first state of an alert is not a change if it is Normal. */
 export function notices(pass: AlertPass, name: string, { state: now }: LiveState): Notices {
   const before = pass.memory.facts.state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
@@ -98,7 +98,7 @@ export function notices(pass: AlertPass, name: string, { state: now }: LiveState
   return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
 }
 
-/** The condition `Firing`: whether the condition of the alert is met. */
+/** Builds the condition `Firing`: whether the condition of the alert is met. */
 export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
   if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
     return fires.unknown('AlertPaused', 'the alert is not enabled, so it is not evaluated');

@@ -11,19 +11,19 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 export type ActivationStep = Step<RecoveryActivationFacts>;
 
-/** What an activation must see of the service: its configuration, source and recovery point. */
+/** The objects of the service that decide about an activation: its configuration, source and recovery point. */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
 }
 
-/** The names for the recovered environment, trimmed as the service does it. */
+/** Returns the names for the recovered environment, trimmed as the service trims them. */
 export function namesOf({ target }: RecoveryActivationSpec): Activation['target'] {
   const { environmentName, appName, createNewApp = false } = target;
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** What the spec asks for, by the names of the interface. */
+/** Returns what the spec asks for, by the field names of the interface. */
 function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
@@ -38,30 +38,30 @@ function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>):
   };
 }
 
-/** The request id of this activation: asking for the same again gives the same id. */
+/** Returns the request id of this activation. The same content always gives the same id. */
 export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
   const { target, ...content } = contentOf({ spec, account });
   const { endpoint } = account;
   return requestIdOf('activate/v1', { endpoint, ...content, target: { ...target }, attempt: spec.attempt ?? 1 });
 }
 
-/** The body of the request. An id in the journal or in status takes precedence over a computed one. */
+/** Builds the body of the request. A request id in the journal or in status takes precedence over a computed id. */
 export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
   const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
   return { ...contentOf({ spec, account }), requestId };
 }
 
-/** The id of the operation that this request began, as far as the protection knows. */
+/** Returns the id of the operation that this request began, as far as the protection knows. */
 export function ownOperationId(pass: ActivationPass): string | undefined {
   const { requestId } = bodyOf(pass);
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
 }
 
-/** The protection that the spec refers to, as its status shows it. */
+/** Returns the protection that the spec refers to, as its status shows it. */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;
-  // The cast is safe: a DisasterProtection was named, and its own schema has checked its status fields.
+  // The cast is safe: the object is a DisasterProtection, whose own schema has checked its status fields.
   const facts = found.facts as ProtectionFacts;
   return { id: found.id, appEnvId: facts.environmentId, source: facts.source, operations: facts.operations ?? [] };
 }

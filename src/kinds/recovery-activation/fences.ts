@@ -28,7 +28,7 @@ import { namesOf, protectionOf, type ActivationPass, type ActivationStep, type S
 import type { Result } from './ours.ts';
 import type { RecoveryActivationSpec } from './schema.ts';
 
-/** The first reason not to send the activation now; undefined when it may be sent. */
+/** Returns the first reason not to send the activation now; undefined when it may be sent. */
 export function fence(pass: ActivationPass, seen: SeenProtection): ActivationStep | undefined {
   const { configuration, snapshot } = seen;
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, pass.spec.configurationId);
@@ -43,10 +43,10 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
   );
 }
 
-/** Requires that the protection and the service still have what the spec pins. */
+/** Requires that the protection and the service still have the configuration that the spec pins. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check the reference before anything final: without the protection an existing operation might be our own.
+  // Check the reference before any final verdict: without the protection an existing operation might be our own.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -71,20 +71,20 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** Stalls when another activation succeeded or still may, unless spec.afterOperationId names it or one after it. */
+/** Stalls when another activation succeeded or may still succeed. Activations up to the one in spec.afterOperationId do not count. */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const why = activated(pass, configuration) ?? alongside(pass, configuration);
   return why === undefined ? undefined : never('AlreadyActivated', why);
 }
 
-/** Says that the service answered with the operation in spec.afterOperationId, so that nothing new was begun. */
+/** Builds the message for an answer with the operation in spec.afterOperationId, which means that the service began nothing new. */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
 
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
-/** Says which other activation the service shows. One that is behind the named one does not count. */
+/** Says which other activation the service shows. An activation that was over before the one in spec.afterOperationId does not count. */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
@@ -114,7 +114,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   return `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`;
 }
 
-/** True for the activation in spec.afterOperationId; an entry without an id is it if it has the moment of that RecoveryActivation. */
+/** True for the activation in spec.afterOperationId. An entry without an id matches if it has the cutoff of that RecoveryActivation. */
 function isNamed({ spec, related }: ActivationPass, { operationId, cutoffAt }: DrOperation): boolean {
   const { configurationId, afterOperationId = '' } = spec;
   if (operationId !== undefined) return operationId === afterOperationId;
@@ -122,12 +122,12 @@ function isNamed({ spec, related }: ActivationPass, { operationId, cutoffAt }: D
   return sameMoment(cutoffAt, (named?.spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime);
 }
 
-/** True for an activation that is behind the one with the result, since the service begins none while another is in progress. */
+/** True for an activation that began before this result. The service runs one activation at a time, so that activation is over. */
 function isBefore({ startedAt }: DrOperation, { completedAt }: Result): boolean {
   return !(Date.parse(startedAt ?? '') > Date.parse(completedAt ?? ''));
 }
 
-/** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows it yet. */
+/** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows its operation yet. */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { configurationId, afterOperationId = '' } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
@@ -146,12 +146,12 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   return `the service accepted ${other.name}, and does not show as which operation; ${instead}`;
 }
 
-/** True if `one` was accepted before `later`: it has then ended, since the service begins no activation beside another. */
+/** True if `one` was accepted before `later`. Then `one` has ended, because the service runs one activation at a time. */
 function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
-/** Stalls while the service works on an operation, unless it is a settled standby. */
+/** Stalls while the service works on an operation, unless that is the operation of a warm configuration's standby. */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
@@ -181,7 +181,7 @@ function destinationInWords(destination: DestinationNames): string {
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 
-/** Requires that the service lists the recovery point now, with exactly the cutoff that the spec pins. */
+/** Requires that the service lists the recovery point now, with exactly the cutoff time that the spec pins. */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);

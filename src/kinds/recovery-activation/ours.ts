@@ -1,5 +1,5 @@
 /**
- * Recognises our own activation: by its id, by its result, or as the effect of a lost call.
+ * Recognises the activation that this resource began: by its id, by its result, or as the effect of a lost call.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -20,7 +20,7 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 /** The result of an activation. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
-/** Finds an activation of ours that this resource does not know yet: by its id or result, or as the effect of a lost call. */
+/** Finds an activation that this resource began but does not know yet: by its id or result, or as the effect of a lost call. */
 export function trace(
   pass: ActivationPass,
   { configuration, source }: SeenProtection,
@@ -42,7 +42,10 @@ export function trace(
   return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
 }
 
-/** Records an operation as ours. Without a receipt it is only presumed, so its result must still show our point and names. */
+/**
+ * Records an operation as begun by this resource. If no answer named the operation, this is only presumed, and its result must
+ * still show our recovery point and names.
+ */
 export function adopted(
   pass: ActivationPass,
   id: string,
@@ -51,7 +54,7 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: accepted(pass) };
 }
 
-/** True for a result with our point and cutoff that no earlier activation is known to have. */
+/** True for a result with our recovery point and cutoff, unless the result belongs to an activation that is known to be earlier. */
 export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
   const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
   const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
@@ -60,7 +63,7 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * True if the recovered environment has the names of the spec; undefined where the service does not show them. Without
+ * True if the recovered environment has the names of the spec; undefined if the service does not show its names. Without
  * createNewApp the environment belongs to the source's app, except for a database, which always gets a new app.
  */
 export function namesMatch(
@@ -79,7 +82,10 @@ export function namesMatch(
   return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
 }
 
-/** The id of a new activation with our cutoff. One that shows no cutoff counts once the service has accepted the request. */
+/**
+ * Returns the id of a new activation with our cutoff. An activation that shows no cutoff counts once the service has accepted
+ * the request.
+ */
 export function newActivationId(
   pass: ActivationPass,
   configuration: ConfigurationItem,
@@ -95,7 +101,7 @@ export function newActivationId(
   );
 }
 
-/** True for an operation that may be ours and may have brought an environment to life. */
+/** True for an operation that this resource may have begun and that may have made an environment live. */
 function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): boolean {
   const { kind, cutoffAt } = operation;
   const isOther = endedInVain(operation) || (kind !== undefined && !isActivation(operation));
@@ -103,8 +109,8 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
 }
 
 /**
- * Tells people what to look for in the service when an operation or a result may come from our lost call; undefined if none
- * may.
+ * Tells people what to look for in the service when an operation or a result may come from our lost call; returns undefined if
+ * none may.
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;

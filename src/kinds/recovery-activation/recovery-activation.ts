@@ -35,7 +35,7 @@ import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
-/** Reads the configuration and its source, and the pinned point while a request may still be sent. */
+/** Reads the configuration and its source. While a request may still be sent, also reads the pinned recovery point. */
 function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const { accountId } = pass.account;
@@ -44,7 +44,8 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  // The names of a result are in the list of sources: a list older than the result would make ours look foreign.
+  // The list of sources has the names of a result. With a list from before the result, our own environment would not be
+  // recognised.
   const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
   const isOld = listed === undefined || listed.snapshot.begunAt < needed;
   if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
@@ -84,16 +85,16 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
 }
 
-/** True when the history shows an operation and no bad end of it. */
+/** True when the history shows the operation and does not show that it failed. */
 function mayBeLive(operation: DrOperation | undefined): boolean {
   if (operation === undefined || endedInVain(operation)) return false;
   return operation.endedAt === undefined || operation.outcome !== undefined;
 }
 
-/** After this many failed steps in a row, a discard of the activation may be possible. */
+/** After this many failed steps in a row, it may be possible to discard the activation. */
 const discardAfterSteps = 6;
 
-/** Says what the service works on, and how to end an operation that keeps failing. */
+/** Says what the service works on, and how to end an operation whose steps keep failing. */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
@@ -105,7 +106,7 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** True when the service has shown our operation by its id before. The operation has then ended once no list shows it. */
+/** True when a list has shown our operation by its id before. Once no list shows the operation any more, it has ended. */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   const isRecorded = protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true;
@@ -113,8 +114,8 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Concludes from a result that is ours. Without a receipt that named its operation the result must also have our point and
- * names. While the names are not shown, nobody can say whose it is.
+ * Concludes from the result of our activation. If no answer named the operation, the result must also have our recovery point
+ * and names. While the names are not shown, nobody can say whose result it is.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
@@ -140,7 +141,7 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
   return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
-/** Ends an accepted activation that is neither active nor has a result, once two lists agree and are late enough. */
+/** Ends an accepted activation that is neither active nor has a result, once two lists that began late enough show this. */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
   const { endedAt, outcome } = (seen.configuration && operationIn(seen.configuration, id)) ?? {};

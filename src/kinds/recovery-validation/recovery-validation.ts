@@ -40,15 +40,15 @@ function isValidation({ kind }: DrOperation): boolean {
 /** A validation that does not change for this long ends with an unknown outcome. */
 const patienceMs = 3_600_000;
 
-/** An operation may show a start this much before the journal entry and still be ours, since clocks differ. */
+/** An operation may show a start this much before the journal entry and still be the effect of our call, since clocks differ. */
 const slackMs = 5_000;
 
-/** The id of the configuration to validate: as recorded in status, or as the protection has it now. */
+/** Returns the id of the configuration to validate: as recorded in status, or as the protection has it now. */
 function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-/** The body of the request, with the generation of the body in the journal if there is one. */
+/** Builds the body of the request. Uses the generation of the body in the journal if there is one. */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
   const { journal } = pass.memory;
@@ -73,7 +73,7 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   return busy(pass, configuration);
 }
 
-/** Waits for the end of any operation that is neither a settled standby nor possibly our own. */
+/** Waits for the end of any active operation, unless it is that of a warm configuration's standby or may be our own. */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
@@ -132,7 +132,7 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
-/** Finds a validation that is newer than the journal entry and that no other resource claims: it is presumed to be ours. */
+/** Finds a validation that is newer than the journal entry and that no other resource claims. It is presumed to be ours. */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
   const { journal } = pass.memory;
@@ -144,7 +144,7 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
 }
 
-/** The status fields after the service accepted a validation with this body. */
+/** Returns the status fields after the service accepted a validation with this body. */
 function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
   const { requestId, expectedGeneration: configurationGeneration } = body;
   return { ...accepted(pass, phase), requestId, configurationGeneration };
@@ -152,7 +152,7 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
 
 const scheduled = about('Scheduled');
 
-/** The condition `Scheduled`: whether the service also runs validations by schedule. */
+/** Builds the condition `Scheduled`: whether the service also runs validations by schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
@@ -189,10 +189,11 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   },
 };
 
-/** Tries a recovery out once, in isolation. */
+/** Tries out a recovery once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // Let the protection find a validation in doubt and wait for it, because new settings would end the validation.
+  // The protection finds a validation in doubt through this id, and waits with new settings, because these would end the
+  // validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

@@ -4,7 +4,7 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
-/** Tries a recovery out once, in isolation. */
+/** Tries out a recovery once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
   specInAccount('Which protection to try.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),

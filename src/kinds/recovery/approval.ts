@@ -1,4 +1,4 @@
-/** Decides whether a dangerous request may be sent now: by the operator's flags, by three clocks, and by its validity. */
+/** Decides whether a dangerous request may be sent now: by the operator's flags, by three clocks, and by `validUntil`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -6,26 +6,26 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 
-/** Why a request is not sent: a stall is final, a wait may end. */
+/** A reason not to send a request: a stall is final, a wait may end. */
 export type Fence = Extract<Verdict<never>, { is: 'wait' | 'stall' }>;
 
 const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** A final reason not to send a request. */
+/** Builds a final reason not to send a request. */
 export function never(reason: Reason, message: string) {
   return { is: 'stall', reason, message } as const;
 }
 
-/** A reason not to send a request yet. */
+/** Builds a reason not to send a request yet. */
 export function notYet(reason: Reason, message: string): Fence {
   return { is: 'wait', reason, message, retryInMs: 30_000 };
 }
 
 /**
- * Stalls a request that the operator may not send: its flag is not set, or the object is older than this process. A request in
- * the journal goes on, because the process that recorded it was allowed to send it.
+ * Stalls a request that the operator may not send, because its flag is not set or because the object is older than this
+ * process. A request in the journal goes on, because the process that recorded it was allowed to send it.
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
@@ -38,21 +38,22 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   return never('ActivationDisabled', message);
 }
 
-/** Waits for an object that the spec refers to and that does not exist or has no id yet. The request may expire meanwhile. */
+/** Waits while an object that the spec refers to does not exist or has no id yet. The request may expire meanwhile. */
 export function unreferred(
   pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Do not read the service only for its clock: the other two can tell as well that the request has expired.
+  // Do not read the service only for its clock: the clocks of the operator and of Kubernetes also show when the request has
+  // expired.
   const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
-/** Ends a request once any of the clocks is past validUntil; waits while the clocks disagree. */
+/** Ends a request once any of the three clocks is past validUntil; waits while the clocks disagree. */
 export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
   const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;

@@ -1,4 +1,4 @@
-/** Reads one configuration from the service's list, for requests about it. */
+/** Reads one configuration from the service's list, for recovery requests about that configuration. */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -13,7 +13,7 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
 
-/** One configuration, with the complete list that shows or misses it. */
+/** One configuration, with the complete list in which it was found or is missing. */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
@@ -27,13 +27,13 @@ export function lookAt(pass: Pass, configurationId: string, since: number) {
   return { snapshot: found.snapshot, configuration: found.item } satisfies SeenConfiguration;
 }
 
-/** An operation of a configuration as the newest list shows it. */
+/** Returns an operation of a configuration as the newest list shows it. */
 export function shownOperation(pass: Pass, configurationId: string, operationId: string | undefined) {
   const configuration = shownConfiguration(pass, configurationId);
   return configuration && operationIn(configuration, operationId);
 }
 
-/** A configuration as the newest list shows it. */
+/** Returns a configuration as the newest list shows it. */
 export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
 }
@@ -54,23 +54,23 @@ export function operationIn(
   return { ...activeOperation, ...definedIn(recorded ?? {}), ...definedIn(activeOperation) };
 }
 
-/** The id of the operation that the service works on, if any. */
+/** Returns the id of the operation that the service works on, if any. */
 export function activeIdOf({ activeOperation }: ConfigurationItem): string | undefined {
   return activeOperation?.operationId;
 }
 
-/** The operation that the service works on, if any. The service may show no id of it. */
+/** Returns the operation that the service works on, if any. The operation may have no id yet. */
 export function activeOf(configuration: ConfigurationItem): DrOperation | undefined {
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
-/** The operation that the service works on, and its history. */
+/** Returns the operation that the service works on, followed by its history. */
 export function operationsOf(configuration: ConfigurationItem): readonly DrOperation[] {
   const active = activeOf(configuration);
   return [...(active === undefined ? [] : [active]), ...configuration.activities];
 }
 
-/** The id of an operation that fits, was not there before the call in the journal, and that no other resource claims. */
+/** Returns the id of an operation that matches, that was not there before the call in the journal, and that no other resource claims. */
 export function newOperationId(
   { memory, claimant }: Pass,
   configuration: ConfigurationItem,
@@ -88,22 +88,22 @@ export function operationInWords({ operationId }: Pick<DrOperation, 'operationId
   return `operation ${operationId ?? '(its id is not shown)'}`;
 }
 
-/** The activation that the service works on, if any. */
+/** Returns the activation that the service works on, if any. */
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);
   if (active === undefined || !isActivation(active)) return undefined;
-  // A settled standby may show a cutoff too, so a cutoff alone does not make it an activation.
+  // The operation of a standby may show a cutoff too, so a cutoff alone does not prove that an operation is an activation.
   const isStandby = active.kind === undefined && isSettledStandby(configuration);
   return isStandby ? undefined : active;
 }
 
-/** True when the active operation is the settled standby of a warm configuration, which an activation may take over. */
+/** True when the active operation is that of a warm configuration's standby. An activation may take over such a standby. */
 export function isSettledStandby(configuration: ConfigurationItem): boolean {
   const { warmRecoveryOperationId } = configuration;
   return warmRecoveryOperationId !== undefined && activeIdOf(configuration) === warmRecoveryOperationId;
 }
 
-/** The ids of all operations that the configuration shows. */
+/** Returns the ids of all operations that the configuration shows. */
 export function operationIdsOf(configuration: ConfigurationItem): readonly string[] {
   const { activities, activationResult, warmRecoveryOperationId } = configuration;
   const ids = [
@@ -115,14 +115,14 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
-/** True when the configuration lists the operation anywhere. */
+/** True when the configuration shows the operation, as active, in the history or elsewhere. */
 export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
   return (
     operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)
   );
 }
 
-/** True for an activation: by its kind or, where no kind is shown, by its cutoff, which only activations have. */
+/** True for an activation. If no kind is shown, an activation is recognised by its cutoff, which only activations have. */
 export function isActivation({ kind, cutoffAt }: Partial<DrOperation>): boolean {
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
@@ -133,8 +133,8 @@ export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean
 }
 
 /**
- * True if an activation was over before `later` began. Its end shows that, or its earlier start, since the service begins none
- * while another is in progress.
+ * True if an activation was over before `later` began: either its end shows that, or it began earlier. The service begins no
+ * activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -142,27 +142,27 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** The clean-up after a validation, by the field names of status. */
+/** Returns the clean-up after a validation, by the field names of status. */
 export function cleanupFacts({ validationCleanup: shown }: DrOperation): ValidationCleanup | undefined {
   const { observedAt: observedTime, ...rest } = shown ?? {};
   return shown && { observedTime, ...rest };
 }
 
-/** True while the service cleans up, and does not only keep disks for their retention. */
+/** True while the service cleans up. Only keeping disks for their retention does not count. */
 export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
 
-/** True for the same moment, whichever way the two times are written. */
+/** True if two texts mean the same moment, whichever way the times are written. */
 export function sameMoment(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   return a === b || Date.parse(a) === Date.parse(b);
 }
 
-/** Two lists that prove that something is gone must be at least this far apart. */
+/** Two lists that prove that an object is gone must be at least this far apart. */
 export const provenApartMs = 10_000;
 
-/** Waits until two complete lists, far enough apart, prove that something is gone; undefined once they do. */
+/** Waits until two complete lists, far enough apart, prove that an object is gone; returns undefined once they do. */
 export function provenTwice(
   pass: Pass,
   { begunAt }: Snapshot,
@@ -174,18 +174,18 @@ export function provenTwice(
   return waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message });
 }
 
-/** Waits until a configuration that the list misses is proved gone; undefined once it is. */
+/** Waits until a configuration that the list does not show is proved gone; returns undefined once it is. */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
-/** Ends a request whose configuration is gone, once that is proved. */
+/** Ends a request because its configuration is gone, once that is proved. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 
-/** Requires that the protection still has the configuration that the spec pins; a protection that is gone shows none. */
+/** Requires that the protection still has the configuration that the spec pins. A protection that is gone has none. */
 export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: string } }>, configurationId: string) {
   const { name } = pass.spec.protectionRef;
   const { id = configurationId } = pass.referred('DisasterProtection', name) ?? {};

@@ -42,7 +42,7 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, recoveryWords } from './words.ts';
 
-/** What the service shows of the object that a request is about. */
+/** The object of the service that a request is about, as a list shows it. */
 interface Seen {
   readonly snapshot: Snapshot;
   readonly configuration?: ConfigurationItem | undefined;
@@ -54,7 +54,7 @@ interface Body {
   readonly requestId?: string;
 }
 
-/** The fields that the specs of the kinds share. */
+/** The spec fields that kinds of recovery request share. */
 interface RequestSpec {
   readonly protectionRef?: { readonly name: string };
   /** Until when the request is approved; without it there is no limit. */
@@ -72,53 +72,53 @@ export interface OncePlan<
   Sight extends Seen = Seen,
   Sent extends Body = Body,
 > {
-  /** The request in messages, in lower case: `activation`. */
+  /** The request as messages call it, in lower case, such as `activation`. */
   readonly noun: string;
-  /** The operation in the journal, as a verb: `activate`. */
+  /** The operation as the journal calls it, a verb such as `activate`. */
   readonly operation: string;
-  /** What a flag of the operator must allow before the request is sent; without this function no flag is needed. */
+  /** Returns what a flag of the operator must allow before the request is sent; without this function no flag is needed. */
   power?(spec: Spec): 'activation' | 'accountReset';
-  /** The object that must exist until the request is sent; without this function the protection. */
+  /** Returns the object that must exist until the request is sent; without this function, the protection must exist. */
   refersTo?(spec: Spec): ReferenceNeed | undefined;
-  /** The status fields that are known before anything is read. */
+  /** Returns the status fields that are known before anything is read. */
   facts(pass: Pass<Spec, Facts>): Partial<Facts>;
   /** Looks at the service, with reads that began at or after `since` (monotonic). */
   look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Sight;
-  /** Finds an operation that this request has already begun, and says what to remember of it. */
+  /** Finds an operation that this request has already begun, and returns what to remember of the operation. */
   trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
-  /** The first reason not to send the request now; a stall is final. */
+  /** Returns the first reason not to send the request now; a stall is final. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
-  /** The id for which only one request of this kind is under way; without this function that of the configuration. */
+  /** Returns an id for which only one request of this kind may be under way; without this function, the id of the configuration. */
   subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
-  /** What to remember after a successful answer; undefined when the answer cannot be read. */
+  /** Returns what to remember after a successful answer; undefined when the answer cannot be read. */
   committed(pass: Pass<Spec, Facts>, answer: unknown, body: Sent): Partial<Memory<Facts>> | undefined;
   /** Interprets a refusal; without this function a refusal is final. */
   refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
   /** Tells people what to look for in the service when reads do not show whether a call took effect. */
   untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
-  /** Follows an accepted request to its end. It is asked only while a missing configuration proves something. */
+  /** Follows an accepted request to its end. Called only while a configuration that is missing from lists proves something. */
   follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
-  /** The status fields to show. */
+  /** Returns the status fields to show. */
   shown(pass: Pass<Spec, Facts>): Facts;
-  /** Conditions besides Accepted and Succeeded. */
+  /** Builds the conditions besides Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
   /** The conditions besides Accepted and Succeeded for a request that ended with an unknown outcome. */
   readonly untoldConditions?: readonly OwnCondition[];
 }
 
-/** A refusal, and when an earlier call can no longer arrive. */
+/** A refusal of a request, and whether an earlier call of the request can still arrive. */
 export interface No {
   readonly words: string;
   /** True when no earlier call can arrive any more, or nothing more may be sent. */
   readonly isOver: boolean;
-  /** When an earlier call can no longer arrive, in words for messages. */
+  /** The time at which an earlier call can no longer arrive, in words for messages. */
   readonly until: string;
 }
 
-/** The names and schemas of one kind of request, and where its definition differs from the common one. */
+/** The identity of one kind of request, and the parts of its definition that differ from the common one. */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
 /** Defines a kind of recovery request from its plan. */
@@ -150,17 +150,17 @@ export function defineRequest<
   });
 }
 
-/** The object that must exist until a request is sent. */
+/** Returns the object that must exist until a request is sent. */
 function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
   return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
 }
 
-/** The reference to the protection that a request is about. */
+/** Builds the reference to the protection that a request is about. */
 export function protectionNeed({ name }: { readonly name: string }): ReferenceNeed {
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** A call is only decided on reads that are at most this old. */
+/** The maximum age of the reads on which a call is decided. */
 const freshMs = 15_000;
 /** The pause before the same request is sent again after a lost answer. */
 const resendMs = 15_000;
@@ -190,7 +190,7 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
   return notingNo(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
 }
 
-/** When a list must have begun to decide on it: shortly before a call, and after a refusal. */
+/** Returns the earliest start of a list that may decide about a request. A list must be recent before a call, and newer than a refusal. */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
   if (memory.facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
@@ -198,10 +198,7 @@ function sinceWhen(pass: AnyPass): number {
   return Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
 }
 
-/**
- * Reasons for waiting that may end at any moment, so the service is read again soon. For other reasons the usual polls are
- * enough.
- */
+/** Reasons for waiting that may end at any moment, so that the service is read again soon. For other reasons the usual polls are enough. */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
 /** Reads the service often while a request is under way. */
@@ -212,7 +209,7 @@ function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep 
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
 }
 
-/** Makes a wait read the list again once the newest one is some seconds old. */
+/** Makes a waiting step also ask for a new read of the list, once the newest list is some seconds old. */
 export function lookingAgain<Facts>(
   { monotonicMs }: Pick<Pass, 'monotonicMs'>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
@@ -224,7 +221,7 @@ export function lookingAgain<Facts>(
   return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
 }
 
-/** Forgets that a list missed something unless the step keeps the note: only two misses in a row prove that it is gone. */
+/** Forgets that a list did not show an object, unless the step keeps that note: only two lists in a row prove that the object is gone. */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
@@ -246,7 +243,10 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   return journal === undefined ? first(plan, pass, seen) : resolveDoubt(plan, pass, seen, journal);
 }
 
-/** Waits while lists may be too old to show the operation of an accepted request: until two of them, a horizon apart, miss it. */
+/**
+ * Waits while lists may be too old to show the operation of an accepted request. The wait ends when two lists, a horizon
+ * apart, do not show it.
+ */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
   return waitForSecondMiss(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'unshownAt' }, notShown(pass, noun));
@@ -260,19 +260,19 @@ function notShown({ memory }: Pass, noun: string) {
   } as const;
 }
 
-/** The status fields of a request once the service has accepted it. */
+/** Returns the status fields of a request once the service has accepted it. */
 export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<unknown, Facts>, phase?: string): Facts {
   return atStage({ ...memory.facts, acceptedTime: isoSeconds(wallMs) }, phase, wallMs);
 }
 
-/** True when the service answered the call in the journal. The entry then only makes other requests wait; nothing is in doubt. */
+/** True when the service answered the call in the journal. The journal entry then only makes other requests wait; nothing is in doubt. */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
- * Stops making other requests wait: once a list shows the operation, since the service then refuses them itself, or after so
- * long that no list may ever show it.
+ * Removes the journal entry of an accepted request, which makes other requests wait. This happens once a list shows the
+ * operation, since the service then refuses other requests itself, or after so long that no list may ever show it.
  */
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
@@ -291,7 +291,7 @@ function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
   return reference && unreferred(pass, reference, pass.spec.validUntil);
 }
 
-/** The first reason not to send the request now, or not to send it again; undefined when it may be sent. */
+/** Returns the first reason not to send the request now, or not to send it again; undefined when it may be sent. */
 function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const off = offFence(plan, pass);
   if (off !== undefined) return off;
@@ -315,7 +315,7 @@ function takeUp(plan: OncePlan, pass: AnyPass): AnyStep {
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
-/** Makes every check, then writes the journal entry. */
+/** Makes every check before the first call, then writes the journal entry. */
 function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
@@ -325,7 +325,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
 }
 
-/** The journal entry, with what helps to find the operation again when the answer is lost. */
+/** Builds the journal entry, with what helps to find the operation again when the answer is lost. */
 function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
@@ -411,12 +411,12 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   };
 }
 
-/** True when the call in the journal may have been sent. After a restart the number of tries is not known. */
+/** True when the call in the journal may have been sent. After a restart the number of tries is unknown, so the call counts as sent. */
 export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
-/** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else with the given reason. */
+/** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else for the given reason. */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined)
@@ -455,7 +455,7 @@ export interface End {
   readonly message: string;
 }
 
-/** Ends the request on a stall; any other step stays as it is. */
+/** Ends the request if the step is a stall; returns any other step unchanged. */
 function finalIfStalled(pass: AnyPass, step: AnyStep): AnyStep {
   return step.is === 'stall' ? ended(pass, step) : step;
 }
@@ -467,7 +467,7 @@ export function ended<Facts extends RequestFacts>(
   more: Partial<Memory<Facts>> = {},
 ): Verdict<Facts> {
   const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
-  // An unknown outcome sets the conditions to Unknown.
+  // An unknown outcome sets Succeeded to Unknown, and Accepted too unless the service accepted the request.
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
   const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
   const conditions = [
@@ -481,7 +481,7 @@ export function ended<Facts extends RequestFacts>(
 const succeeded = about('Succeeded');
 const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
 
-/** The conditions Accepted and Succeeded while a request is under way. */
+/** Builds the conditions Accepted and Succeeded while a request is under way. */
 function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const unfinished = 'the service has not reported a result yet';
   if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];

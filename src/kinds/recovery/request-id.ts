@@ -1,9 +1,12 @@
 /**
- * Makes the id under which the service knows a request, from what the request asks for and nothing else.
+ * Makes the id under which the service knows a request, from the purpose and the content that the caller gives, and from
+ * nothing else.
  *
- * No name, namespace, cluster, uid or time is in the id: the same content gives the same id from any operator, however often it
- * is applied. The service answers a repeated id with the operation that it began. Test vectors in
- * docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a purpose.
+ * Equal content gives the same id from any operator, and the service answers a repeated id with the operation that it began.
+ * Most requests put only what they ask for in the content. A RecoveryValidation without spec.runId adds the name of the
+ * resource. A set-up or change of protection adds uid and time, so that each attempt has its own id.
+ *
+ * Test vectors in docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a purpose.
  */
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';
@@ -11,7 +14,7 @@ import { createHash } from 'node:crypto';
 /** The values that an id is made from. */
 export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
 
-/** A UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */
+/** Returns a UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */
 export function requestIdOf(purpose: string, content: { readonly [key: string]: Content | undefined }): string {
   const bytes = createHash('sha256')
     .update(canonicalJson({ ...content, purpose }))

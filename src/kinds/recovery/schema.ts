@@ -15,10 +15,10 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { count, wholeNumber } from '../shared/schema.ts';
 
-/** Status lists at most this many stages. */
+/** The most stages that status lists. */
 export const mostStages = 20;
 
-/** The names for the recovered environment and its app. */
+/** Builds the schema of the names for the recovered environment and its app. */
 export function target(description: string) {
   return withRule(
     fields(description, {
@@ -38,7 +38,7 @@ export function target(description: string) {
   );
 }
 
-/** The risks that a user accepts, each by its name. */
+/** Builds the schema of the risks that a user accepts, each by its name. */
 export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
   description: string,
   risks: Risks,
@@ -51,10 +51,10 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
 
-/** A time, absent if the service does not show it. */
+/** Builds the schema of a time that is absent if the service does not show it. */
 export const time = (description: string) => timeShown(description).optional();
 
-/** What the service still has to clean up. */
+/** The schema of what the service still has to clean up. */
 export const pendingCleanup = shown('What the service still has to clean up.', {
   pendingCount: count('How many things.'),
   retainedDiskCount: count('How many disks are kept for their retention.'),
@@ -62,7 +62,7 @@ export const pendingCleanup = shown('What the service still has to clean up.', {
   earliestRetentionUntil: time('When the first retention ends.'),
 }).optional();
 
-/** The state of the clean-up after a validation; advice, not proof. */
+/** The schema of the clean-up after a validation, whose state is advice, not proof. */
 export const validationCleanup = shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
   observedTime: time('When this was seen (interface: observedAt).'),
   retentionUntil: time('Until when something is retained.'),
@@ -71,7 +71,7 @@ export const validationCleanup = shown('How far the clean-up after a validation 
 
 export type ValidationCleanup = NonNullable<z.output<typeof validationCleanup>>;
 
-/** The names of a destination, as the service shows them. */
+/** Builds the schema of the names of a destination, as the service shows them. */
 export function destination(description: string) {
   return shown(description, {
     environmentName: text('The name of the environment (interface: envName).', { max: 256 }).optional(),
@@ -80,7 +80,7 @@ export function destination(description: string) {
   }).optional();
 }
 
-/** The result of an activation. */
+/** Builds the schema of the result of an activation. */
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The operation.', { max: 128 }).optional(),
@@ -97,7 +97,7 @@ export function activationResult(description: string) {
 
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
-/** The resources that a recovery point would need; a preview only. */
+/** The schema of the resources that a recovery point would need; a preview only. */
 export const sizing = shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
   replicas: count('Replicas.'),
   zClouds: size('Standard units per replica.'),
@@ -110,7 +110,7 @@ export const sizing = shown('The size of what was protected; a preview only, nev
   }).optional(),
 });
 
-/** An operation on a configuration, in the words of the service. */
+/** Builds the schema of an operation on a configuration, in the words of the service. */
 export function operation(description: string) {
   return shown(description, {
     operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
@@ -126,7 +126,7 @@ export function operation(description: string) {
   });
 }
 
-/** The current stage of a request, and the stages before it. */
+/** The status fields for the current stage of a request, and for the stages before that. */
 export const stageFacts = {
   stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Since when the service shows this stage.'),
@@ -140,7 +140,7 @@ export const stageFacts = {
   ).optional(),
 };
 
-/** The status of every request about a configuration. */
+/** The status fields of every request about a configuration. */
 export const requestFacts = {
   ...stageFacts,
   failedSteps: count('How many steps of the operation in a row have failed.'),
@@ -155,7 +155,7 @@ export const requestFacts = {
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
-/** What all kinds of request have in common. */
+/** The identity fields that all kinds of request have in common. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
 
 /** The columns of `kubectl get` for a request: its protection, its stage, and since when it has this stage. */
@@ -164,7 +164,7 @@ export const requestColumns = [
   ...stageColumns('The stage of the request, in the words of the service.'),
 ] as const;
 
-/** The columns of `kubectl get` for the stage of a request, and since when it has this stage. */
+/** Builds the columns of `kubectl get` for the stage of a request, and since when the request has this stage. */
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },

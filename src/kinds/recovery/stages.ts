@@ -5,7 +5,7 @@ import type { Receipt } from '../../hosting/requests.ts';
 import { operationInWords } from './configurations.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
-/** Adds the current stage to the status fields, unless it is already the current one there. */
+/** Adds a stage to the status fields, unless status has it as the current stage already. */
 export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string | undefined, wallMs: number): Facts {
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
@@ -13,7 +13,7 @@ export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string 
   return { ...facts, stage, stageChangeTime: observedTime, stages };
 }
 
-/** Makes an event of each new stage, and of each rise in the number of failed steps. */
+/** Makes an event for each new stage, and for each rise in the number of failed steps. */
 export function stageNotices(
   before: RequestFacts,
   { stage, failedSteps = 0 }: RequestFacts,
@@ -28,7 +28,7 @@ export function stageNotices(
   return notices;
 }
 
-/** Makes an event of the stage that an answer names. */
+/** Makes an event for the stage that an answer of the service names. */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
   return receipt?.phase === undefined ? undefined : stageTold(operationInWords(receipt), receipt.phase);
 }

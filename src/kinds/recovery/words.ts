@@ -1,6 +1,6 @@
 /** Translates the interface's field names to paths of the spec, and the service's codes to words. */
 
-/** Paths in the spec, by the field names of the interface. */
+/** Maps the field names of the interface to paths in the spec. */
 const fields: Readonly<Record<string, string>> = {
   'target.envName': 'target.environmentName',
   'target.appName': 'target.appName',
@@ -19,7 +19,7 @@ const fields: Readonly<Record<string, string>> = {
   envName: 'target.environmentName',
 };
 
-/** The interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
+/** Returns the interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
 export function recoveryWords(): Readonly<Record<string, string>> {
   return fields;
 }
@@ -41,7 +41,7 @@ const codes: Readonly<Record<string, string>> = {
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 
-/** A code of the service, explained where it is known and quoted where it is not. */
+/** Explains a code of the service if it is known; else quotes the code. */
 export function codeInWords(code: string): string {
   const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;

@@ -2,8 +2,8 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 
 /**
- * Leaves drift in a field as it is, where the spec only wants it reported or somebody else keeps changing the field. Undefined when
- * it is to be corrected. `what` is the field in words.
+ * Leaves drift in a field uncorrected if the spec asks only to report drift, or if somebody else keeps changing the field.
+ * Returns undefined when the drift must be corrected. `what` names the field in messages.
  */
 export function leaveDrift(
   { spec, contested }: Pass<{ readonly lifecycle?: { readonly drift?: 'Correct' | 'Report' | undefined } | undefined }>,

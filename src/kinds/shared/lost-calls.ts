@@ -1,7 +1,7 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { JournalEntry } from '../../engine/kind/contract/step.ts';
 
-/** When the call in the journal can no longer arrive. */
+/** Returns when the call in the journal can no longer arrive. */
 export function overAt(
   { journalSeen, horizonMs }: Pick<Pass, 'journalSeen' | 'horizonMs'>,
   { deadlineSeconds }: JournalEntry,

@@ -1,4 +1,4 @@
-/** Finds the word that is the fewest letters away from a misspelt one; undefined where none is near. */
+/** Finds the word that differs in the fewest letters from a misspelt word; returns undefined if no word is similar. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   let best: { readonly word: string; readonly distance: number } | undefined;
   for (const candidate of words) {

@@ -1,12 +1,12 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** The longest time that another resource needs to find out how its call ended. */
+/** The longest time that another resource needs to find out whether its call took effect. */
 const longestLookMs = 30_000;
 
 /**
  * Waits while another resource has a call in doubt that may still arrive. The wait ends when that call can no longer arrive,
- * even if it is not settled; a new call begins a new wait. `held` says what waits.
+ * even if it is not settled; a new call begins a new wait. `held` says in messages what has to wait.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,

@@ -1,4 +1,4 @@
-/** Tells from its preset whether an app is a database, which the interface treats differently. */
+/** Tells by the preset whether an app is a database, because the interface treats databases differently. */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf, appsOf, databasePresetsOf } from '../../hosting/requests.ts';
 
@@ -21,7 +21,7 @@ export function isDatabase({ view }: Pick<Lists, 'view'>, preset: string): boole
   return named.includes(preset) || view.one(databasePresetsOf(), preset)?.item !== undefined;
 }
 
-/** The preset of the app that an environment belongs to, as far as lists show it. */
+/** Returns the preset of the app that an environment belongs to, as far as lists show it. */
 export function presetOfEnvironment({ view, account: { accountId } }: Lists, appEnvId: string): string | undefined {
   const appId = view.one(appEnvsOf(accountId), appEnvId)?.item?.appId;
   return appId === undefined ? undefined : view.one(appsOf(accountId), appId)?.item?.dockerPreset;

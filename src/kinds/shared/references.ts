@@ -1,14 +1,14 @@
-/** References in a spec: to a resource by its name, or to an object of the service by its id. */
+/** Resolves references in a spec: to a resource by its name, or to an object of the service by its id. */
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 
-/** A reference in a spec. */
+/** A reference in a spec: to a resource by its name, or to an object of the service by its id. */
 export interface Reference {
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
 }
 
-/** The id in the service that a reference stands for; undefined while the named resource has none. */
+/** Returns the service's id for a reference; undefined while the named resource has none. */
 export function idOf(
   kind: string,
   ref: Reference | undefined,
@@ -17,7 +17,7 @@ export function idOf(
   return ref?.externalId ?? (ref?.name === undefined ? undefined : referred(kind, ref.name)?.id);
 }
 
-/** The need for the resource that a reference names; empty if the reference gives an id. */
+/** Returns the resource that a reference requires; an empty list if the reference gives an id. */
 export function needOf(
   kind: string,
   ref: Reference | undefined,

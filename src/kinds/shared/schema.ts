@@ -11,7 +11,7 @@ import {
   valueOrSource,
 } from '../../engine/kind/schema/schema.ts';
 
-/** The `spec.lifecycle` of a kind whose object in the service is created, changed and deleted. */
+/** Builds the schema of `spec.lifecycle` for a kind whose object in the service is created, changed and deleted. */
 export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string) {
   return lifecycle({
     managementPolicy,
@@ -25,23 +25,23 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
 /** The largest whole number that JSON holds exactly. */
 const largest = 9_007_199_254_740_991;
 
-/** A whole number that may be large, such as a generation, or a moment in milliseconds. */
+/** Builds the schema of a whole number that may be large, such as a generation, or a moment in milliseconds. */
 export const wholeNumber = (description: string) => integer(description, { min: 0, max: largest });
-/** A number of things, absent if the service does not show it. */
+/** Builds the schema of a count that is absent if the service does not show it. */
 export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
-/** Names with values, which are written out or taken from Secrets and ConfigMaps. */
+/** Builds the schema of names with values, which are written out or taken from Secrets and ConfigMaps. */
 export function namedValues(description: string, item: string, name: z.ZodString, max: number) {
   const value = exactlyOne(fields(item, { name, ...valueOrSource() }), ['value', 'valueFrom']);
   return listByKey(description, value, ['name'], { max }).optional();
 }
 
-/** The environment that a resource is about. */
+/** Builds the schema of a reference to the environment that a resource is about. */
 export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId') {
   return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }
 
-/** The same spec with an immutable environmentRef. */
+/** Makes environmentRef of a spec immutable. */
 export function ofOneEnvironment<Schema extends z.ZodObject<{ environmentRef: z.ZodType }>>(
   schema: Schema,
   message: string,

@@ -15,7 +15,7 @@ export interface Valued {
     | undefined;
 }
 
-/** The current value, also of a Secret or ConfigMap; undefined while it cannot be looked up. */
+/** Returns the current value, also from a Secret or ConfigMap; undefined while it cannot be looked up. */
 export function valueOf(
   { value, valueFrom }: Valued,
   { secret, configMap }: Pick<Pass, 'secret' | 'configMap'>,
@@ -26,7 +26,7 @@ export function valueOf(
   return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
 }
 
-/** The Secrets and ConfigMaps from which values come; `field` is the path of each in the spec. */
+/** Returns the Secrets and ConfigMaps from which values come; `field` is the path of each value in the spec. */
 export function needsOf(values: readonly (readonly [field: string, valued: Valued])[]): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];

@@ -40,30 +40,30 @@ import { valueOf } from '../shared/values.ts';
 
 const recheckMs = 5_000;
 const collection = 'solutions';
-/** The spec path of the only input that may change later. */
+/** The path of the only input that may be changed after the installation. */
 const agentImage = 'inputs.agentImage';
 
 type Inputs = Readonly<Record<string, Json>>;
 
-/** The current inputs, with values from Secrets and ConfigMaps. */
+/** Returns the current inputs, with values from Secrets and ConfigMaps. */
 export function inputsOf(pass: SolutionPass): Inputs {
   const rows = (pass.spec.inputs ?? []).map((input) => [input.name, valueOf(input, pass)] as const);
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Everything that is sent to the service with these inputs, by its path in the spec. */
+/** Returns everything that is sent to the service with these inputs, by its path in the spec. */
 export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
   return { appName, region, ...Object.fromEntries(rows) };
 }
 
-/** The fingerprints of what is sent to the service with these inputs. */
+/** Returns the fingerprints of what is sent to the service with these inputs. */
 export function printsOf(pass: SolutionPass, inputs?: Inputs): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(wantedOf(pass, inputs)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/** Sends the first call, with a journal entry, since a second one would install everything again. */
+/** Sends the first call of an installation. The call has a journal entry, since a second call would install everything again. */
 export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
@@ -124,7 +124,7 @@ function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<S
   };
 }
 
-/** Reads a successful answer and says what to remember; undefined if it cannot be read. */
+/** Reads a successful answer and returns what to remember; undefined if the answer cannot be read. */
 function installed(
   pass: SolutionPass,
   body: unknown,
@@ -145,7 +145,7 @@ function installed(
   };
 }
 
-/** Waits after a failure that names the installation: some components exist, and a request with the same id completes it. */
+/** Waits after a failure that names the installation: some components exist, and a request with the same id installs the rest. */
 function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstallationFacts> | undefined {
   const { memory, notes } = pass;
   const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
@@ -173,7 +173,10 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
   return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
 }
 
-/** Settles a lost first call. Sends another only when nothing in the service looks like the effect of the lost one. */
+/**
+ * Settles the first call of an installation when its answer was lost. Sends another call only when nothing in the service can
+ * come from the lost one.
+ */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { journalSeen, monotonicMs, spec } = pass;
   const apps = appsOf(pass.account.accountId);
@@ -214,12 +217,12 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
   }
-  // The spec names another installation by now, so begin anew.
+  // The spec names another installation by now, so begin again with an empty journal.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
 }
 
-/** What to remember of an installation whose answer was lost and whose components all show. */
+/** Returns what to remember of an installation whose answer was lost and whose components all show. */
 function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
@@ -238,18 +241,21 @@ function takenFor(
 const mostUpgrades = 2;
 
 /**
- * Completes an installation whose id is known. A request that names an agent image would be an upgrade if the installation is
- * complete by then. So this one names none, which makes it safe to repeat, and the image is set by an upgrade afterwards.
+ * Completes an installation whose id is known. If the installation is complete by then, a request with an agent image would be
+ * an upgrade. So this request has no agent image, which makes it safe to repeat. An upgrade sets the image afterwards.
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // Nothing is to be remembered meanwhile, but status has to say what is requested before an answer is written to it.
+  // The empty `meanwhile` makes status say what is requested before the answer is written to it.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
   );
 }
 
-/** Upgrades the agent image of a complete installation. The call is journalled: the service never shows which image runs. */
+/**
+ * Upgrades the agent image of a complete installation. The call is recorded in the journal, because the service never shows
+ * which image runs.
+ */
 export function upgrade(pass: SolutionPass): SolutionStep {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
@@ -263,18 +269,21 @@ export function upgrade(pass: SolutionPass): SolutionStep {
   return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
 }
 
-/** The fingerprint while the running image is unknown. It matches no image. It says which upgrade is in doubt, and how often that was sent. */
+/**
+ * Returns the fingerprint to keep while the running agent image is unknown. It matches no image, and shows which upgrade is in
+ * doubt and how often that upgrade was sent.
+ */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** How often this upgrade was sent and its answer was lost. */
+/** Returns how often this upgrade was sent and its answer was lost. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
-/** Waits after the answer to an upgrade was lost: nothing is sent while the call may still arrive. */
+/** Waits after the answer to an upgrade was lost. Nothing is sent while the lost call may still arrive. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
@@ -295,7 +304,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   return { is: 'again', remember: { journal: undefined, applied } };
 }
 
-/** Names what stays in the service when the resource is deleted. */
+/** Names for the user what stays in the service when the resource is deleted. */
 export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFacts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;

@@ -1,5 +1,6 @@
 /**
- * The components of an installation: which apps may belong to it, how answers are merged, and whether the components exist.
+ * Finds the components of an installation: which apps may belong to it, how answers are merged, and whether the components
+ * exist.
  *
  * The interface neither lists installations nor states how it names their apps. So any app with a fitting name counts as a
  * component, unless another resource made it.
@@ -17,14 +18,14 @@ export type SolutionStep = Step<SolutionInstallationFacts>;
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
-/** Apps whose name contains the name of the installation. */
+/** Returns the apps whose name contains the name of the installation. */
 export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
   const name = squashed(appName);
   const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
   return [...apps].filter((app) => squashed(app.name).includes(name));
 }
 
-/** Keeps only the apps that no other resource is known to have made. */
+/** Returns the apps that no other resource is known to have made. */
 export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
   const isMade = (appId: string) =>
     (pass.related?.('SolutionInstallation', appId) ?? []).length > 0 ||
@@ -32,14 +33,14 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
-/** True if an app is named as a component of this installation would be, perhaps with other words around that. */
+/** True if an app has the name that a component of this installation would have, perhaps with other words before or after. */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
   const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
   return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
 }
 
-/** Merges the known components with those of an answer, which may name only some of them or show only their ids. */
+/** Merges the known components with the components in an answer, which may name only some of them or show only their ids. */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
@@ -55,7 +56,7 @@ function isSame(one: Component, other: Component): boolean {
   return one.appId !== undefined && one.appId === other.appId;
 }
 
-/** The components. What no answer has shown is filled in from lists. */
+/** Returns the components. Lists fill in what no answer has shown. */
 export function completed(pass: SolutionPass): Component[] {
   return (pass.memory.facts.components ?? []).map((component) => completedOne(pass, component));
 }
@@ -66,7 +67,8 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Take the app from the environment itself: an answer lists the ids apart, and does not say which belong together.
+  // Take the app from the environment itself: an answer lists the ids of apps and environments separately, without saying
+  // which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -77,7 +79,7 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
   return items.length === 1 ? items[0]?.appEnvId : undefined;
 }
 
-/** The catalog's name of a component, if its app is named after the installation and that component; else the app's name. */
+/** Returns the catalog's name of a component if its app is named after the installation and that component; else the app's name. */
 function componentName(pass: SolutionPass, appId: string): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
@@ -87,7 +89,7 @@ function componentName(pass: SolutionPass, appId: string): string | undefined {
   return componentNames(pass).find((name) => squashed(app.name) === squashed(spec.appName + name)) ?? app.name;
 }
 
-/** The names of the solution's components in the catalog. */
+/** Returns the names of the solution's components in the catalog. */
 function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
   return solution?.components.map(({ name }) => name) ?? [];
@@ -97,18 +99,18 @@ function wordsOf(name: string): readonly string[] {
   return name.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [name];
 }
 
-/** A name reduced to letters and digits, in lower case. */
+/** Reduces a name to letters and digits in lower case. */
 function squashed(name: string): string {
   return wordsOf(name).join('');
 }
 
 /**
- * Looks for components whose environments lists no longer show. They count as gone only after two lists, one poll apart: the
- * interface cannot read a single environment. The spec says if they are created again.
+ * Looks for components whose environments are missing from lists. They count as gone only after two lists, one poll apart,
+ * because the interface cannot read a single environment. The spec says if they are created again.
  */
 export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote, monotonicMs, horizonMs } = pass;
-  // A list may lag, so it proves nothing about what was made just now.
+  // A list may be outdated, so it proves nothing about components that were made just now.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
   const list = appEnvsOf(account.accountId);
   for (const component of memory.facts.components ?? []) {
@@ -160,7 +162,7 @@ export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   return again.is === 'read' ? { ...updating, awaits: again } : again;
 }
 
-/** The components with their states from the newest list; without a list the last known states stay. */
+/** Returns the components with their states from the newest list; without a list the last known states stay. */
 export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
   const components = (memory.facts.components ?? []).map((component) => {
@@ -176,7 +178,7 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
   return { ...(components.length > 0 && { components }), componentsRunning: `${running}/${all}` };
 }
 
-/** The ids of the components' environments, as far as they are known. */
+/** Returns the ids of the components' environments, as far as they are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
   return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
@@ -199,12 +201,12 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   return undefined;
 }
 
-/** Tolerance for the time at which a component was made: the call follows the last list a little later, and clocks differ. */
+/** Tolerance for the creation time of a component: the call is sent a little later than the last list, and clocks differ. */
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the components that the lost call made: one new app for each component in the catalog, named after it, made while the
- * call could arrive, and nobody else's. Undefined where anything else could explain these apps.
+ * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, made
+ * while the call could arrive, and not made by another resource. Returns undefined if anything else could explain these apps.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
@@ -224,13 +226,13 @@ export function presumed(
   return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
 }
 
-/** True if another resource has the app, or may be making it by a call of its own. */
+/** True if another resource has the app, or may be creating the app by a call of its own. */
 function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
   const apps = appsOf(pass.account.accountId).key;
   return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
 }
 
-/** True if the app was made while the call could arrive, by the service's clock; also true if no time shows. */
+/** True if the app was made while the lost call could arrive, by the service's clock; also true if the app shows no creation time. */
 function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
   const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);

@@ -51,7 +51,7 @@ function step(pass: SolutionPass): SolutionStep {
   return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
 }
 
-/** Takes up the installation that spec.externalId names. */
+/** Adopts the installation that spec.externalId names. */
 function resume(pass: SolutionPass, id: string): SolutionStep {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
@@ -84,7 +84,7 @@ function admit(pass: SolutionPass): SolutionStep | undefined {
   return { is: 'stall', reason: 'InvalidSpec', message };
 }
 
-/** The next step once the service has reported the installation as complete. */
+/** Decides the next step once the service has reported the installation as complete. */
 function keep(pass: SolutionPass): SolutionStep {
   const { memory, subject, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
@@ -120,7 +120,7 @@ function keep(pass: SolutionPass): SolutionStep {
   return { is: 'ready', message, note: {} };
 }
 
-/** Says which components are presumed to come from the installation whose answer was lost. */
+/** Reports in a message which components are presumed to come from the installation whose answer was lost. */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
   const message = `the answer to the installation of "${spec.appName}" was lost; ${made.join(', ')} can only come from it, so they count as its components; to upgrade it, put the installation's id into spec.externalId`;
@@ -134,7 +134,7 @@ function isDone({ subject }: SolutionPass): boolean {
   return subject.annotations[doneAnnotation] === 'true';
 }
 
-/** The condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
+/** Builds the condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
 function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
   const { postInstallNote, complete } = pass.memory.facts;
@@ -152,14 +152,14 @@ function postInstall(pass: SolutionPass): OwnCondition {
   return pending.yes('ToBeDoneByYou', message);
 }
 
-/** Fingerprints of fields that were sent and are no longer in the spec: the service keeps their values. */
+/** Returns the fingerprints of fields that were sent and are no longer in the spec: the service keeps their values. */
 function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
   const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
   return Object.fromEntries(left);
 }
 
-/** Translates the names of an input in refusals to its path in the spec. A plain word is left alone: it may mean anything. */
+/** Translates the names of an input in refusals to its path in the spec. Leaves a plain word unchanged, because it may mean anything. */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
   return [[`inputs.${name}`, place], ...(/[a-z][A-Z]/.test(name) ? [[name, place] as const] : [])];

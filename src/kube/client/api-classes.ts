@@ -1,9 +1,9 @@
 /**
- * Adds to the API classes of client-node what they lack. Sandbox, benchmarks and scenarios get shared connections and a deadline.
- * The command-line commands use the operator's own transport, with its credentials, deadline and error messages.
+ * Adds to the API classes of client-node what they lack. The sandbox, benchmarks and scenarios get shared connections and a
+ * deadline. The command-line commands get the operator's own transport, with its credentials, deadline and error messages.
  *
- * The operator itself uses its own client (client.ts) instead. With the API classes every call opens a new connection with a TLS
- * handshake, the informer ends at the first 500, and nothing has a deadline.
+ * The operator itself uses its own client (client.ts) instead. With the API classes every call opens a new connection with a
+ * TLS handshake, the informer ends at the first 500, and nothing has a deadline.
  */
 import {
   KubeConfig,
@@ -28,7 +28,10 @@ export class ConnectedConfig extends KubeConfig {
   readonly #agent: Agent;
   readonly #answerMs: number;
 
-  /** `ca`: the certificate of the server's authority, unless the system trusts it anyway. */
+  /**
+   * `ca` is the certificate of the API server's authority; undefined if the system trusts that anyway. `answerMs` is the
+   * deadline of a call.
+   */
   constructor(ca: string | undefined, answerMs: number) {
     super();
     this.#agent = new Agent({ connections: 16, connect: ca === undefined ? {} : { ca } });
@@ -117,7 +120,10 @@ export class ClassedApi implements CommandApi {
     return this.#transport.close();
   }
 
-  /** Sends requests over our transport; errors begin with `what`. A missing object with the name `absent` is read as null. */
+  /**
+   * Configures an API class to send its requests over our transport. Error messages begin with `what`. A 404 for the object
+   * with the name `absent` becomes null.
+   */
   #over(what: string, { patched = false, absent }: { readonly patched?: boolean; readonly absent?: string } = {}) {
     const send = async (request: RequestContext): Promise<ResponseContext> => {
       const answer = await this.#transport.send(callOf(request, what));
@@ -137,7 +143,7 @@ function callOf(request: RequestContext, what: string): ApiCall {
   const [body, contentType] = [request.getBody(), request.getHeaders()['Content-Type']];
   return {
     method: request.getHttpMethod() as unknown as ApiCall['method'],
-    // The class for any group is used for the core group too, whose name is empty and whose paths begin with /api.
+    // The API class for any group serves the core group too. The core group has an empty name, and its paths begin with /api.
     path: pathname.replace(/^\/apis\/\//, '/api/'),
     query: Object.fromEntries(searchParams),
     ...(typeof body === 'string' && { body: JSON.parse(body) }),

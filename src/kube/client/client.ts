@@ -27,7 +27,7 @@ export interface ServerVersion {
   readonly supported: boolean;
 }
 
-/** The beginning of a text that is a number: some providers report a minor version such as "33+". */
+/** Parses the number at the beginning of a text, because some providers report a minor version such as "33+". */
 const leadingNumber = z
   .string()
   .transform((text) => Number.parseInt(text, 10))
@@ -133,12 +133,12 @@ export class KubeClient implements KubeApi {
     return parseObject(bodyOf(answer, call.what, call.method === 'PATCH'), call.what);
   }
 
-  /** The time that the API server gave in its last answer, and the monotonic time at which the answer arrived. */
+  /** Returns the time that the API server gave in its last answer, and the monotonic time at which that answer arrived. */
   serverDate(): ServerDate | undefined {
     return this.#transport.serverDate;
   }
 
-  /** The API server's version, and whether the operator supports it. */
+  /** Returns the API server's version, and whether the operator supports that version. */
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.#transport.send({ method: 'GET', path: '/version', what }), what);
@@ -158,20 +158,20 @@ function bodyOf(answer: ApiAnswer, what: string, patched = false): unknown {
   return parseJson(answer.text, what);
 }
 
-/** The URL path for listing and creating objects of a resource. */
+/** Returns the URL path for listing and creating objects of a resource. */
 function collectionPath(resource: Resource, namespace?: string): string {
   const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
   const inside = resource.namespaced && namespace !== undefined ? `/namespaces/${segment(namespace)}` : '';
   return `${root}${inside}/${resource.plural}`;
 }
 
-/** The URL path of one object. */
+/** Returns the URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
   const tail = part === undefined ? '' : `/${part}`;
   return `${collectionPath(resource, namespace)}/${segment(name)}${tail}`;
 }
 
-/** Encodes a name so that it stays one segment of the path, whatever characters it has. */
+/** Encodes a name so that the name stays one segment of the path, whatever characters it has. */
 function segment(text: string): string {
   if (text === '' || text === '.' || text === '..') throw new Error(`"${text}" is not the name of an object`);
   return encodeURIComponent(text);

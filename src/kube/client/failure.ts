@@ -1,8 +1,8 @@
 /**
  * Turns a failed or missing answer of the Kubernetes API into a `KubeError`.
  *
- * The status, the machine-readable `reason` and the shape of the answer decide, never the text of the message. `sanitize` cleans
- * messages of the server before people see them.
+ * The kind of error follows from the status code, the machine-readable `reason` and the shape of the answer, never from the
+ * text of the message. `sanitize` cleans the server's messages before people see them.
  */
 import { z } from 'zod';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
@@ -33,7 +33,7 @@ export interface ApiAnswer {
   readonly text: string;
 }
 
-/** The error for an answer other than 2xx. `patched`: the request was a JSON patch, where a failed `test` gives a 422. */
+/** Builds the error for an answer other than 2xx. `patched` is true for a JSON patch, for which a failed `test` operation gives a 422. */
 export function refusalOf(answer: ApiAnswer, what: string, patched = false): KubeError {
   const body = statusBodyOf(answer.text);
   const said = sanitize(body?.message ?? '');
@@ -42,7 +42,7 @@ export function refusalOf(answer: ApiAnswer, what: string, patched = false): Kub
   return new KubeError(reasonOf(answer.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
-/** The error for a request that got no answer, or for a stream that broke off. */
+/** Builds the error for a request that got no answer, or for a stream that broke off. */
 export function silenceOf(cause: unknown, what: string, server?: string): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
@@ -50,13 +50,13 @@ export function silenceOf(cause: unknown, what: string, server?: string): KubeEr
   return new KubeError('unavailable', `${what}: no answer${from}${code === undefined ? '' : ` (${code})`}`, { cause });
 }
 
-/** True when a 404 proves that this object is absent: it comes from the API server, not a proxy, and names the object. */
+/** True when a 404 proves that this object is absent: the answer comes from the API server, not from a proxy, and names the object. */
 export function provesAbsence(text: string, name: string): boolean {
   const body = statusBodyOf(text);
   return body?.reason === 'NotFound' && body.details.name === name;
 }
 
-/** Makes one short line without control characters out of a text of the server. */
+/** Shortens a text from the server to one short line without control characters. */
 function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
   return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
@@ -74,7 +74,8 @@ const reasons: Readonly<Record<number, KubeReason>> = {
 
 function reasonOf(status: number, body: StatusBody | undefined, patched: boolean): KubeReason {
   if (status === 409 && body?.reason === 'AlreadyExists') return 'exists';
-  // When a patch does not apply, the answer names no object and no cause; when the schema refuses it, it names both.
+  // When a patch does not apply, the answer names no object and no cause. When the schema refuses the patched object, the
+  // answer names both.
   const namesNothing = body === undefined || (body.details.causes.length === 0 && body.details.name === '');
   if (status === 422 && patched && namesNothing) return 'conflict';
   return reasons[status] ?? (status >= 400 && status < 500 ? 'invalid' : 'unavailable');
@@ -82,7 +83,7 @@ function reasonOf(status: number, body: StatusBody | undefined, patched: boolean
 
 const text = z.string().catch('');
 
-/** The body of a refusal. `details` is about the object that the request names. */
+/** The body of a refusal by the API server. Its `details` are about the object that the request names. */
 const StatusBody = z.object({
   kind: z.literal('Status'),
   reason: text,
@@ -104,7 +105,7 @@ function retryMsOf(header: string | undefined): number | undefined {
   return Math.min(Number(header) * 1000, longestRetryMs);
 }
 
-/** The error code of a transport failure. Its message is not used, since it might quote what was sent. */
+/** Returns the error code of a transport failure. The failure's message is not used, since it might quote what was sent. */
 function codeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if ('code' in cause && typeof cause.code === 'string') return cause.code;

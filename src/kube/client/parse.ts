@@ -47,7 +47,7 @@ const WatchLine = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Parses JSON; throws a `GarbledError` that names the request but quotes nothing of the text. */
+/** Parses JSON; throws a `GarbledError` that names the request but quotes nothing of the JSON. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -56,26 +56,26 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** Parses a value by a schema; throws a `GarbledError` that begins with `what`. */
+/** Parses a value by a schema; throws a `GarbledError` whose message begins with `what`. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, flaw: string): T {
   const { data, success } = schema.safeParse(value);
   if (!success) throw new GarbledError(`${what}: ${flaw}`);
   return data;
 }
 
-/** Parses one object. Drops its spec if that is too large, and the copy of itself that `kubectl apply` leaves in it. */
+/** Parses one object. Drops its spec if that is too large, and the copy of the object that `kubectl apply` keeps in an annotation. */
 export function parseObject(value: unknown, what: string): KubeObject {
   const object = parsed(AnyObject, value, what, 'the answer is not a Kubernetes object');
   delete object.metadata.annotations?.[lastApplied];
   return withinSize(object);
 }
 
-/** How many characters a spec may have: a hundred times as many as an ordinary spec. */
+/** The most characters that a spec may have: a hundred times as many as an ordinary spec. */
 const mostSpecSize = 512 * 1024;
 
 /**
- * Drops a spec that is larger than `mostSpecSize`, except for its `accountRef`, and adds a sentence for the status of the object.
- * Otherwise a user could fill the operator's memory with a few hundred resources of 1.4 MB.
+ * Drops a spec that is larger than `mostSpecSize`, except for its `accountRef`, and adds a sentence about this for the status
+ * of the object. Otherwise a user could fill the operator's memory with a few hundred resources of 1.4 MB.
  */
 function withinSize(object: KubeObject): KubeObject {
   const { spec } = object;
@@ -88,7 +88,7 @@ function withinSize(object: KubeObject): KubeObject {
   };
 }
 
-/** Subtracts the characters of a value from a budget; negative as soon as the budget is used up. */
+/** Subtracts the number of characters of a value from a budget; the result is negative as soon as the budget is used up. */
 function leftOf(budget: number, value: unknown): number {
   if (typeof value === 'string') return budget - value.length;
   if (typeof value !== 'object' || value === null) return budget - 1;
@@ -100,7 +100,7 @@ function leftOf(budget: number, value: unknown): number {
   return left;
 }
 
-/** Parses one page of a list. Its items may have no apiVersion and kind of their own, so those of the list apply. */
+/** Parses one page of a list. The items may have no apiVersion and kind of their own, so those of the list are used. */
 export function parsePage(value: unknown, what: string): Page {
   const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list');
   const own = { apiVersion, kind: kind.replace(/List$/, '') };
@@ -126,7 +126,7 @@ export function parseWatchLine(line: string, what: string): WatchEvent {
   }
 }
 
-/** Keeps only what identifies one version of an object. */
+/** Reduces an object to the fields that identify one version of it. */
 export function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
@@ -145,7 +145,7 @@ export type KubeWire<T> = T extends Date
 /** The fields of a type, with values that are not checked yet. */
 export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
 
-/** The name of an object for messages. */
+/** Names an object in messages. */
 export function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
   return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;
 }

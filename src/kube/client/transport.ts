@@ -1,10 +1,10 @@
 /**
  * Sends requests to the API server with undici.
  *
- * Guarantees: every request has a total deadline, and its answer a size limit. Nothing is sent twice, except that a read with the
- * answer 401 is repeated once if there is a newer credential. Redirects are not followed. The token stands in the `Authorization`
- * header only, and travels only over TLS or inside this machine. Requests and watches use separate HTTP/1.1 connections, so
- * that neither can take all connections from the other.
+ * Guarantees: every request has a total deadline, and its answer a size limit. Nothing is sent twice, except that a read with
+ * the answer 401 is repeated once if there is a newer credential. Redirects are not followed. The token is sent in the
+ * `Authorization` header only, and only over TLS or inside this machine. Requests and watches use separate HTTP/1.1
+ * connections, so that neither can take all connections from the other.
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
@@ -36,11 +36,14 @@ export interface ServerDate {
 /** Deadlines and bounds for production; tests use shorter ones. */
 export const usualLimits = {
   requestMs: 30_000,
-  /** More than the largest object that the API server accepts (3 MiB). A larger page of a list is read again in smaller pages. */
+  /**
+   * The largest answer: more than the largest object that the API server accepts (3 MiB). A larger list page is read again in
+   * smaller pages.
+   */
   responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
-  /** A watch that sends nothing for this long is closed. Usually the reflector ends it earlier. */
+  /** A watch that sends nothing for this long is closed. Usually the reflector closes the watch earlier. */
   silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
 };
@@ -67,7 +70,7 @@ export class KubeTransport {
     this.limits = { ...usualLimits, ...limits };
   }
 
-  /** The time that the API server gave in its last answer. */
+  /** Returns the time that the API server gave in its last answer. */
   get serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
@@ -142,7 +145,7 @@ export class KubeTransport {
   async #dial({ what }: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
     const access = await this.#credentials.access().catch((cause: unknown) => withoutCredential(what, cause));
     if (this.#connections?.tls !== access.tls) {
-      // The certificates changed. Requests under way finish on the old connections.
+      // The certificates changed: open new connections, and let requests under way finish on the old ones.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {
@@ -199,8 +202,9 @@ export class KubeTransport {
 }
 
 /**
- * Makes TLS to an IP address work through a SOCKS proxy: there undici passes the address as the TLS server name, which Node
- * refuses. So the server name is `kubernetes`, which every API server has, and the certificate is checked against the address.
+ * Makes TLS to an IP address work through a SOCKS proxy. With such a proxy undici passes the address as the TLS server name,
+ * which Node refuses. So the server name is `kubernetes`, which every API server has, and the certificate is checked against
+ * the address.
  */
 function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   const address = host.replace(/^\[|\]$/g, '');

@@ -1,4 +1,4 @@
-/** Extends authenticators of client-node with what they lack, and corrects what they do wrong. */
+/** Extends the exec plugins and the OIDC provider of client-node, and corrects their mistakes. */
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
@@ -8,7 +8,7 @@ import { bufferFromFileOrString } from '@kubernetes/client-node/dist/config.js';
 import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
 import type { CustomFetch } from 'openid-client';
 
-/** How long a plugin may run. */
+/** The longest time that an exec plugin may run. */
 export const pluginMs = 60_000;
 
 /**
@@ -16,7 +16,7 @@ export const pluginMs = 60_000;
  * processes, and a new credential before the old one expires.
  */
 export class ExecPlugin extends ExecAuth {
-  /** How the last run ended, in words that quote nothing of its output. */
+  /** How the last run of the plugin ended, in words that quote nothing of the plugin's output. */
   ending = 'was not run';
 
   constructor(clock: Clock) {
@@ -25,7 +25,7 @@ export class ExecPlugin extends ExecAuth {
       this.#run(clock, spawn(command, args ?? [], { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   }
 
-  /** Does what client-node does, but hides its error messages: they quote the plugin's output, which may be the credential. */
+  /** Does what client-node does, but hides client-node's error messages: they quote the plugin's output, which may be the credential. */
   override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
     try {
       await super.applyAuthentication(user, options);
@@ -35,14 +35,14 @@ export class ExecPlugin extends ExecAuth {
     }
   }
 
-  /** When the user's credential expires; undefined without a credential, or if the credential names no time. */
+  /** Returns when the user's credential expires; undefined without a credential, or if the credential has no expiry time. */
   expiryOf({ name }: User): number | undefined {
     const known = (this['tokenCache'] as Readonly<Record<string, Credential | null | undefined>>)[name];
     const expiry = Date.parse(known?.status?.expirationTimestamp ?? '');
     return Number.isNaN(expiry) ? undefined : expiry;
   }
 
-  /** Forgets the user's credential, so that the program runs again. */
+  /** Forgets the user's credential, so that the plugin runs again. */
   forget({ name }: User): void {
     delete this['tokenCache'][name];
   }
@@ -61,7 +61,7 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // The operator ended the program itself, so the reason is already known.
+      // The operator ended the plugin itself, so the reason is already known.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `was ended by ${signal}`;
       else if (code !== 0) this.ending = `ended with ${code}`;
@@ -94,12 +94,12 @@ export class IdentityProvider extends OpenIDConnectAuth {
     this['getClient'] = async (user: User) => ({ refresh: (token: string) => refreshed(settingsOf(user), token) });
   }
 
-  /** When the user's token expires; undefined without a token, or if the token names no time. */
+  /** Returns when the user's token expires; undefined without a token, or if the token has no expiry time. */
   expiryOf(user: User): number | undefined {
     return user.authProvider?.name === 'oidc' ? expiryMs(settingsOf(user)['id-token']) : undefined;
   }
 
-  /** Makes the issuer be asked for a new token. */
+  /** Forgets the token, so that the next request asks the issuer for a new one. */
   forget(): void {
     this['currentTokenExpiration'] = 1;
   }
@@ -134,7 +134,7 @@ async function refreshed(settings: Settings, token: string) {
   }
 }
 
-/** Reads from a JWT when it expires. */
+/** Reads the expiry time of a JWT. */
 function expiryMs(token: string | undefined): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());

@@ -1,7 +1,9 @@
 /**
- * Finds the cluster and the user. client-node reads the files, and this module adds what kubectl does beyond that: of two entries
- * with one name the first counts; `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work; a plugin gets
- * `KUBERNETES_EXEC_INFO`. Errors name the file and the field, never its content.
+ * Finds the cluster and the user. client-node reads the files, and this module adds what only kubectl does. Of two entries
+ * with the same name the first counts. `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work. A plugin
+ * gets `KUBERNETES_EXEC_INFO`.
+ *
+ * Errors name the file and the field, never its content.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -77,7 +79,7 @@ function fromPod(root: string): KubeConfiguration {
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  // Of several entries with one name, client-node finds the first.
+  // Of several entries with the same name, client-node uses the first.
   merged.loadFromOptions({
     clusters: loaded.flatMap(({ config }) => config.clusters),
     users: loaded.flatMap(({ config }) => config.users),
@@ -120,7 +122,7 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
   return { config, users };
 }
 
-/** Chooses a context, with its cluster and its user, and drops everything else of the files. */
+/** Chooses a context with its cluster and its user, and drops all other entries. */
 function choose(
   config: KubeConfig,
   entries: readonly Entry[],
@@ -146,7 +148,8 @@ function choose(
   if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
     throw wrong(`clusters["${loaded.name}"].proxy-url`, 'is not an http, https or socks5 URL');
   }
-  // client-node accepts a server without TLS only with this field. There is no certificate to verify in any case.
+  // client-node accepts a server without TLS only if skipTLSVerify is true. Without TLS there is no certificate to verify
+  // anyway.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
   const user = entry === undefined ? bare : completed(bare, entry, cluster);
@@ -156,7 +159,8 @@ function choose(
     throw wrong(`${of}.exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
-    // client-node would block the whole process until the program ends, and show what it writes to standard error.
+    // client-node would block the whole process until this program ends, and would show what the program writes to standard
+    // error.
     throw wrong(`${of}.auth-provider.config.cmd-path:`, 'this program is not run; use exec, where it has a deadline');
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
@@ -192,14 +196,14 @@ function completed({ token, ...user }: User, { user: entry, folder }: Entry, clu
     ...known,
     exec: {
       ...exec,
-      // A command with a slash is relative to the kubeconfig; a command without one is searched in PATH.
+      // A command with a slash is relative to the kubeconfig; a command without a slash is searched in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
   };
 }
 
-/** The description of the cluster that is passed to a plugin. */
+/** Describes the cluster to an exec plugin. */
 function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: Cluster): object {
   return {
     server,
@@ -219,7 +223,7 @@ function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersona
   };
 }
 
-/** The error code of the innermost cause that has one, in brackets; empty if there is none. */
+/** Returns the error code of the innermost cause that has a code, in brackets; an empty text if no cause has one. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
@@ -234,7 +238,7 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
-/** The credentials of one request. It stays the same object until something in it changes. */
+/** The credentials of one request. Requests share one object until something in it changes. */
 export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
@@ -247,13 +251,13 @@ export interface KubeAccess {
 export interface KubeCredentials {
   readonly server: URL;
   readonly proxy: URL | undefined;
-  /** Where the credentials come from, in the words of messages, such as `kubeconfig /home/ann/.kube/config`. */
+  /** Where the credentials come from, as messages name it, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
   /** The namespace of the context or of the pod. */
   readonly namespace: string | undefined;
-  /** Returns the current credentials. It is cheap enough to be called before every request. */
+  /** Returns the current credentials. Cheap enough to be called before every request. */
   access(): Promise<KubeAccess>;
-  /** Looks for a newer credential after a 401; true if there is one. */
+  /** Looks for a newer credential after a 401; returns true if there is one. */
   renew(refused: KubeAccess): Promise<boolean>;
 }
 

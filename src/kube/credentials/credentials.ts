@@ -37,7 +37,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // The opened source of a plugin or issuer remembers the last credential, so it is kept; files are opened again.
+      // A plugin or an identity provider remembers its last credential, so keep it. Files are opened again.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -68,13 +68,13 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   };
 }
 
-/** A configuration, with functions that return its credential. */
+/** A configuration, with functions that return its credential and the expiry time. */
 interface Source extends KubeConfiguration {
   /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
   show(): Promise<KubeAccess>;
-  /** When the credential expires; infinity if that is not known. */
+  /** Returns when the credential expires; infinity if that is not known. */
   expiresAt(): number;
 }
 
@@ -129,7 +129,7 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   return access;
 }
 
-/** Says which field or file gives no credential, and why. Of the error it shows only the path of a file and a code. */
+/** Says which field or file gives no credential, and why. Shows only the file path and the code of the error. */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
@@ -144,7 +144,7 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
   return `clusters["${cluster.name}"] or ${of} has a value that is not text${codeOf(error)}`;
 }
 
-/** The field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */
+/** Returns the field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */
 function askedOf({ exec, authProvider }: User): string | undefined {
   if (exec) return 'exec';
   if (!authProvider) return undefined;
@@ -152,8 +152,8 @@ function askedOf({ exec, authProvider }: User): string | undefined {
 }
 
 /**
- * Says which field gave no credential, or a token that no HTTP header can carry. The API server would treat requests without a
- * credential as `system:anonymous`.
+ * Says which field gave no credential, or gave a token that no HTTP header can carry. Without a credential the API server
+ * would treat requests as `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
@@ -193,7 +193,7 @@ function textOf(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString('utf8') : undefined;
 }
 
-/** Returns the known objects where nothing changed: connections are kept for as long as the `Tls` object is the same. */
+/** Reuses the known credential objects where nothing changed, because connections are kept for as long as the `Tls` object is the same. */
 function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
   const access = { ...now, tls };
