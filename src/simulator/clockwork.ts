@@ -181,12 +181,21 @@ export class Clockwork {
     }
   }
 
+  /** Fires the timers that are due. A state file that cannot be written makes every later request fail, but does not end the process. */
+  #wake(): void {
+    try {
+      this.catchUp();
+    } catch (error) {
+      this.#parts.log(`a timer failed: ${String(error)}`);
+    }
+  }
+
   #arm(): void {
     if (this.mode === 'virtual' || this.#stopped) return;
     clearTimeout(this.#sleep);
     const next = this.store.nextTimer();
     if (next === undefined) return;
     const ms = Math.min(Math.max(0, next.at - this.now), longestSleepMs);
-    this.#sleep = setTimeout(() => this.catchUp(), ms).unref();
+    this.#sleep = setTimeout(() => this.#wake(), ms).unref();
   }
 }

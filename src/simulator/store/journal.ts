@@ -8,7 +8,7 @@ import { dirname } from 'node:path';
 import { promisify } from 'node:util';
 
 import type { KeptRequests } from './requests.ts';
-import { type RequestLine, type SavedState, type SavedStep, savedWorld, type SavedWorld } from './saved.ts';
+import { isObject, type RequestLine, type SavedState, type SavedStep, savedWorld, type SavedWorld } from './saved.ts';
 
 const syncTo = promisify(fs.fdatasync);
 
@@ -25,22 +25,31 @@ export function readState(path: string, collections: ReadonlySet<string>): KeptS
   if (text === '') return undefined;
   const [head, ...rest] = text.split('\n').slice(0, -1);
   if (head === undefined) throw new Error('it does not begin with a world');
-  const state = parse(head, 1) as SavedState;
+  const state = parse(head, 1) as unknown as SavedState;
   const world = savedWorld(state, collections);
   if (typeof world === 'string') throw new Error(world);
+  if (!isObject(state.requests)) throw new Error('its request log is missing');
   return {
     world,
     requests: state.requests,
-    lines: rest.map((line, i) => parse(line, i + 2) as SavedStep | RequestLine),
+    lines: rest.map((line, i) => stepIn(line, i + 2)),
   };
 }
 
-function parse(line: string, number: number): unknown {
+function parse(line: string, number: number): Record<string, unknown> {
   try {
-    return JSON.parse(line);
+    const value: unknown = JSON.parse(line);
+    if (isObject(value)) return value;
   } catch (error) {
     throw new Error(`line ${number} is damaged`, { cause: error });
   }
+  throw new Error(`line ${number} is damaged`);
+}
+
+function stepIn(line: string, number: number): SavedStep | RequestLine {
+  const step = parse(line, number);
+  if (!Array.isArray(step['rows']) && !isObject(step['request'])) throw new Error(`line ${number} is damaged`);
+  return step as unknown as SavedStep | RequestLine;
 }
 
 function lineOf(value: object): string {

@@ -69,7 +69,8 @@ export interface RequestLine {
   readonly request: LoggedRequest;
 }
 
-function isObject(value: unknown): value is Record<string, unknown> {
+/** True for a JSON object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 

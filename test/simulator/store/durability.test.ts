@@ -125,6 +125,7 @@ describe('--state', () => {
       damaged[at] = 0;
       return damaged;
     });
+    for (const line of ['null\n', '5\n', '{}\n']) files.push(Buffer.concat([bytes, Buffer.from(line)]));
     files.push(Buffer.from('this is no state\n'), Buffer.from('{}'), bytes.subarray(0, 100));
 
     for (const damaged of files) {
