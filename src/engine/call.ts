@@ -1,13 +1,13 @@
 /**
- * One call to the service, from the decision of a kind to what its outcome means for the object.
+ * Sends one call to the service, from the decision of a kind to what the call's outcome means for the object.
  *
- * Guarantees: a call that must not happen twice stands in status, with uid and resourceVersion, before its first byte is sent;
- * an id that came back is written before anything else is done; a process that may no longer act sends nothing.
+ * Guarantees: a call that must not happen twice is written to status, with uid and resourceVersion, before its first byte is sent;
+ * an id in an answer is written to status before anything else is done; a process that may no longer act sends nothing.
  *
- * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look →
- * send → interpret the outcome. If the process dies between journal and send, the next process finds the entry in status and
- * treats the call as sent: the kind looks for its effect before it acts (`resolveCreate` in the planner, `resolveDoubt` or
- * `resolveUpgrade` of the kind elsewhere).
+ * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look at the
+ * Kubernetes object → send → interpret the outcome. If the process dies between journal and send, the next process finds the entry
+ * in status and treats the call as sent: the kind looks for the effect of the call before it acts (`resolveCreate` in the planner,
+ * `resolveDoubt` or `resolveUpgrade` of the kind elsewhere).
  *
  * Why: docs/design/at-most-once.md
  */
@@ -36,34 +36,34 @@ import type { Json } from '../base/json.ts';
 
 /** The share of a call's time that is reserved for the answer. With less time left, the call is not sent. */
 const answerPart = 1 / 3;
-/** How soon to reconcile again when the account was closed or reopened in the meantime. */
+/** How soon to reconcile again when the account was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
-/** The share of a call's time that it may wait for the request budget. A call that would wait longer is requeued. */
+/** The share of its time that a call may wait for the request budget. A call that would wait longer is requeued. */
 const waitPart = 1 / 3;
-/** How soon a process that is not the leader asks again whether it may act. */
+/** How soon a process that is not the leader checks again whether it may act. */
 const notLeadingMs = 2_000;
-/** How soon an object asks again for a lock that another object holds. */
+/** How soon an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
-/** The result of a call, as the reconcile that made it goes on. */
+/** The result of a call, by which the reconcile continues or ends. */
 export type Performed =
-  /** The context has learned something: ask the kind for its next step. */
+  /** This reconcile has learned something: ask the kind for its next step. */
   | { readonly is: 'on' }
-  /** End with this verdict; with `againInMs`, the call is tried again after that time. */
+  /** End the reconcile with this verdict. With `againInMs`, the call is tried again after that time. */
   | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
-  /** Somebody else wrote the object first. */
+  /** Somebody else wrote the Kubernetes object first. */
   | { readonly is: 'overtaken' }
-  /** Nothing was sent, for a reason of our own: try again later without a change of status. */
+  /** The operator itself chose to send nothing: try again later without a change of status. */
   | { readonly is: 'quiet'; readonly againInMs: number };
 
-/** Performs one call. Create one for each decision. */
+/** Performs one call. Create a new instance for each call that a kind decides on. */
 export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
-  /** The notes for the next step, which count only if the call is sent; undefined when they stay as they are. */
+  /** The notes for the next step, which apply only if the call is sent; undefined when the notes do not change. */
   readonly #note: Notes | undefined;
-  /** The fingerprint of what is sent. */
+  /** The fingerprint of the request. */
   readonly #digest: string;
   /** Monotonic time at which the call counts as ended, with or without an answer. */
   readonly #deadline: number;
@@ -99,7 +99,7 @@ export class OutgoingCall {
     return performed;
   }
 
-  /** Takes the exclusive locks, so that calls whose effects could not be told apart are never under way together. */
+  /** Takes the exclusive locks, so that two calls whose effects could not be told apart are never under way together. */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
     const { alone, journal, resumes } = this.#call;
@@ -115,7 +115,7 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues a call that would wait long for the request budget; otherwise announces the call and sends it. */
+  /** Requeues a call that would wait too long for the request budget; otherwise announces and sends the call. */
   async #withinBudget(): Promise<Performed> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
@@ -134,7 +134,7 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues the call. Status mentions a long pause that the service asked for, but not the wait in our own queue. */
+  /** Requeues the call. Status mentions a long pause that the service asked for, but not the operator's own wait for the budget. */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
@@ -159,7 +159,7 @@ export class OutgoingCall {
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
 
-  /** Writes everything that must be in status before the call is sent. False when somebody else wrote the object first. */
+  /** Writes everything that must be in status before the call is sent. Returns false when somebody else wrote the object first. */
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
@@ -172,7 +172,7 @@ export class OutgoingCall {
     return context.write();
   }
 
-  /** Lets the second credential prove by a read that it sees the account; undefined when it does, or needs no proof. */
+  /** Proves by a read that the second credential sees the account. Returns undefined after a success, or when no proof is needed. */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.opened?.dangerous !== undefined;
@@ -184,7 +184,7 @@ export class OutgoingCall {
     return { is: 'wait', reason: 'DangerousCredential', message };
   }
 
-  /** Sends the bytes. Undefined when nothing was sent for a reason of our own, so that no trace of the call is kept. */
+  /** Sends the request. Returns undefined when the operator itself chose to send nothing, so that no trace of the call is kept. */
   async #send(service: Service): Promise<Outcome | undefined> {
     const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
@@ -192,14 +192,14 @@ export class OutgoingCall {
     const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
-    // A resumed call may have been sent before, so its journal entry stays, and the kind decides what became of it.
+    // An earlier try of a resumed call may have been sent. So keep the journal entry, and let the kind find out what the call did.
     if (resumes === true) return outcome;
     // The account was opened again while the call waited: decide again with the new service.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
 
-  /** Called in the tick in which the bytes are sent. Returns why they must not be sent, or undefined. */
+  /** Returns why the request must not be sent; undefined when it may be sent. Called in the tick in which the request is sent. */
   #whyNotNow(): string | undefined {
     const { leadership, clock } = this.#context.parts;
     const no = leadership.mayAct();
@@ -213,7 +213,7 @@ export class OutgoingCall {
     return 'the state has changed since the call was decided';
   }
 
-  /** Asks the kind again without waiting for anything: true when it still wants exactly this call. */
+  /** Asks the kind again, without waiting for anything. Returns true when the kind still wants exactly this call. */
   #isStillWanted(): boolean {
     const { opened, inProcess, parts, stored } = this.#context;
     if (opened === undefined) return false;
@@ -234,18 +234,18 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Ends with a failure, and sends the call again after a growing pause. */
+  /** Ends the reconcile with a failure. The call is sent again after a growing pause. */
   #failed(verdict: Verdict, digest: string | undefined): Performed {
     return { is: 'said', verdict, againInMs: this.#backOff(verdict, digest, false) };
   }
 
-  /** Starts the backoff of the call with this digest, or of whichever call is next when it is undefined. Returns the pause. */
+  /** Starts the backoff of the call with this digest, and returns the pause. Without a digest, the next call of the object must wait. */
   #backOff(verdict: Verdict, digest: string | undefined, isNo: boolean): number {
     const { parts, inProcess } = this.#context;
     return inProcess.backOff({ digest, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
   }
 
-  /** Applies the outcome to the context: done, in doubt, or refused. */
+  /** Applies the outcome of the call to the reconcile: done, in doubt, or refused. */
   async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
@@ -265,7 +265,7 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
-      // Write an id at once, or it would be lost; write hidden settings at once, or they would be sent again.
+      // Write an id at once, or it would be lost. Write the fingerprints of hidden settings at once, or the settings would be sent again.
       if (meaning.identified || call.meanwhile !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
@@ -288,7 +288,7 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // The next request carries the id that came back, so its digest is not known yet; it must wait as well.
+    // The next request will carry the id from the answer, so its digest is not known yet. That request must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       this.#backOff(verdict, digest, true);
@@ -297,7 +297,10 @@ export class OutgoingCall {
     return this.#failed(verdict, digest);
   }
 
-  /** Adds to a rejection the object that explains it, if a list shows one. If every list is older, asks for a newer one. */
+  /**
+   * Adds to a rejection the object that explains it, if a list shows such an object. If every list is older than the call, asks for
+   * a newer list.
+   */
   #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
     if (obstacle === undefined || verdict.is !== 'stall' || verdict.reason !== 'Rejected') return verdict;
@@ -311,7 +314,7 @@ export class OutgoingCall {
     return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }
 
-  /** The values in memory that `meanwhile` is about to replace. */
+  /** Returns the values in memory that `meanwhile` is about to replace. */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
@@ -319,18 +322,18 @@ export class OutgoingCall {
   }
 }
 
-/** The fingerprint of a request, by which the same request is recognised. */
+/** Returns the fingerprint of a request. Equal requests have equal fingerprints. */
 function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
   return print([path, body ?? null]);
 }
 
-/** Writes a journal entry without sending anything: the next step reads again and then sends the call. */
+/** Writes a journal entry without sending anything. The next step reads again and then sends the call. */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
   const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Write the kind's conditions before the call, not only afterwards.
+  // Write the kind's conditions before the call, not only after it.
   const own = stored.kind.show(pass).conditions;
   try {
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
@@ -347,7 +350,7 @@ interface FirstWords {
   readonly own?: readonly OwnCondition[];
 }
 
-/** Writes an entry into the journal with uid and resourceVersion. False when somebody else wrote the object first. */
+/** Writes a journal entry with uid and resourceVersion. Returns false when somebody else wrote the object first. */
 async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
@@ -378,7 +381,7 @@ function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: 
   context.status = { ...context.status, conditions };
 }
 
-/** True when the live object is what the decision was about: the same one, unchanged, not deleted and not paused. */
+/** True when the live Kubernetes object is the one that was decided on: the same uid, unchanged, not deleted and not paused. */
 function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean {
   const now = live?.metadata;
   return (
@@ -394,7 +397,7 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 /** The meaning of a call's outcome for the object. */
 type Interpretation =
-  /** The service carried out the call: remember this and ask the kind again. */
+  /** The service carried out the call: remember these values and ask the kind again. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
   /** The outcome is unknown: the entry stays in the journal, and the next step reads before it acts. */
   | {
@@ -407,15 +410,21 @@ type Interpretation =
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
-      /** When the same request may be sent again: after a growing pause, or when the verdict says (ten minutes otherwise). */
+      /**
+       * When the same request is sent again. `backoff`: after a growing pause. `asSaid`: when the verdict says, or else after ten
+       * minutes.
+       */
       readonly retry: 'backoff' | 'asSaid';
     };
 
 /**
- * Turns the outcome of a call into memory and verdict. After a call that was certainly not carried out the journal entry is
- * cleared and `meanwhile` undone (`before` has the earlier values). In doubt both stay, so that the next step reads before
- * it acts. An earlier try of a resumed call may have been carried out. So only a success ends its journal entry here: after a
- * refusal the kind reads once more, and when nothing was sent, the entry stays.
+ * Maps the outcome of a call to changes of memory and to a verdict.
+ *
+ * When the call was certainly not carried out, the journal entry is cleared and `meanwhile` is undone; `before` has the earlier
+ * values. When the call is in doubt, both stay, so that the next step reads before it acts.
+ *
+ * A resumed call may have been carried out by an earlier try. So only a success ends its journal entry here. After a refusal the
+ * kind reads once more, and when nothing was sent, the entry stays.
  */
 function interpretOutcome(
   call: Call,
@@ -451,7 +460,7 @@ function interpretOutcome(
   return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: undone }, retry: 'asSaid' };
 }
 
-/** Turns an answer with a success status into a refusal when its body says no. */
+/** Treats an answer with a success status as a refusal when its body reports a failure. */
 function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
@@ -464,7 +473,7 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
   return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-/** A refusal that the kind must confirm by one fresh read; `refused` is the verdict if that read confirms it. */
+/** Interprets a refusal that the kind must confirm by one fresh read. `refused` is the verdict if that read confirms the refusal. */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
   return { is: 'doubt', remember, refused };
@@ -478,7 +487,7 @@ function committed(call: Call, body: unknown, memory: Memory, before: Partial<Me
   return { is: 'done', remember: { ...before, journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-/** The verdict while the service asks the account to slow down. */
+/** Returns the verdict while the service asks the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
@@ -489,7 +498,7 @@ function waiting(call: Call, reason: Reason, message: string, remember: Partial<
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-/** Replaces the interface's field names in an outcome's message by paths of the spec; `words` maps the names to the paths. */
+/** Replaces the interface's field names in the message of an outcome by paths of the spec. `words` maps the names to the paths. */
 export function withSpecPaths(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;

@@ -1,8 +1,8 @@
 /**
- * The engine: watches objects, decides what is next for each, and does it.
+ * The engine: watches objects, and enqueues and reconciles each of them.
  *
- * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in
- * the service leads to a reconcile; no decision is made on a version older than our own last write.
+ * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in the
+ * service leads to a reconcile; no decision is made on a version older than our own last write.
  */
 import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson, isOlderVersion } from '../base/json.ts';
@@ -29,10 +29,10 @@ import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 
-/** The pause before a reconcile after somebody else wrote status, so that two writers do not race each other. */
+/** The delay of a reconcile after somebody else wrote status, so that two writers do not race each other. */
 const foreignStatusMs = 1_000;
 
-/** Turns events of Kubernetes and of the service into reconciles, and joins the parts that carry them out. */
+/** Turns events of Kubernetes and of the service into reconciles, and connects the parts of the engine. */
 export class Engine {
   readonly #parts: EngineParts;
   readonly #queue: WorkQueue;
@@ -42,7 +42,7 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** Objects that wait until another object gives up an id, by the index key of that claim. */
+  /** The objects that wait until another object gives up an id, by the index key of the claim to that id. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
@@ -96,7 +96,7 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // The engine already knows its own write, and everything before it.
+    // The engine already knows its own write and all earlier versions, so skip events about them.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written === resourceVersion) this.#parts.objects.share(event.object);
@@ -108,12 +108,15 @@ export class Engine {
     this.#wake(indexKey[kind](namespace, name));
   }
 
-  /** True when some spec names this Secret or ConfigMap. */
+  /** True when the spec of some object names this Secret or ConfigMap. */
   usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
     return this.#parts.objects.indexedBy(indexKey[kind](namespace, name)).length > 0;
   }
 
-  /** Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, which may now allow it or no longer. */
+  /**
+   * Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, since an account may now allow or forbid
+   * the namespace.
+   */
   namespaceChanged(namespace: string): void {
     for (const stored of this.#parts.objects.values()) {
       const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
@@ -121,7 +124,7 @@ export class Engine {
     }
   }
 
-  /** Holds back calls that cannot be repeated, for this long: after a take-over, or when the cluster was restored from a backup. */
+  /** Holds back calls that cannot be repeated for this long: after a take-over, or after the cluster was restored from a backup. */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
@@ -143,7 +146,7 @@ export class Engine {
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 
-  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
+  /** Says why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     return this.#workers.stuck();
   }
@@ -157,14 +160,14 @@ export class Engine {
     this.#workers.start(this.#parts.settings.workers);
   }
 
-  /** Takes no more work, waits for the reconciles that run, and closes the services. */
+  /** Stops taking keys from the queue, waits for the running reconciles, and closes the services. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#workers.ended();
     await this.#parts.accounts.closeAll();
   }
 
-  /** Takes our own write at once, without waiting for the watch. */
+  /** Stores the object that our own write returned, without waiting for the watch. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -173,7 +176,7 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Takes the newest form of an object. `own` is its parsed status when we wrote it ourselves. */
+  /** Stores the newest form of an object. `own` is the parsed status if the operator itself wrote it. */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
@@ -212,14 +215,14 @@ export class Engine {
     } else this.#recount(stored, undefined);
   }
 
-  /** Asks the account of an object to count its users again when the object came, went or changed its standing. */
+  /** Makes an account count its users again when one of them was created, was deleted, or has another standing in the account. */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
     if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
   }
 
-  /** Enqueues objects whose deletion may have waited for a reference that has gone. */
+  /** Enqueues objects whose deletion may have waited until another resource no longer referred to them. */
   #wakeBlocked(indexKeys: readonly string[]): void {
     for (const key of indexKeys.map(referredKey)) {
       if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
@@ -227,7 +230,7 @@ export class Engine {
     }
   }
 
-  /** Places a key in the queue. Accounts are never held back, since their status says what is wrong with the service. */
+  /** Returns the place of a key in the queue. Accounts are never held back, since their status says what is wrong with the service. */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
@@ -244,7 +247,10 @@ export class Engine {
     };
   }
 
-  /** Holds back an account with too many calls under way: an edit can overtake what waits here, but not what waits for the budget. */
+  /**
+   * True while an account has too many calls under way. Its keys then wait in the work queue, where an edit can overtake other
+   * keys. An edit cannot overtake calls that already wait for the budget.
+   */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
@@ -263,7 +269,10 @@ export class Engine {
     }
   }
 
-  /** How urgent a woken object is: one not created yet goes after existing ones, but before those never reconciled. */
+  /**
+   * Returns how urgent a woken object is. An object without an id goes after objects that have one, but before objects that were
+   * never reconciled.
+   */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
     const isNew = stored?.kind.life === 'long' && stored.status.memory.id === undefined;
@@ -296,7 +305,7 @@ export class Engine {
   }
 }
 
-/** True when the user's wish has changed (spec, annotations, deletion), and not only status or finalizers. */
+/** True when the user's wish (spec, annotations or deletion) has changed, and not only status or finalizers. */
 function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): boolean {
   const old = before?.object.metadata;
   return (
@@ -307,14 +316,14 @@ function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): 
   );
 }
 
-/** How urgent a changed object is. Edits go before creations: one edit does not wait for ten thousand new objects. */
+/** Returns how urgent a changed object is. Edits go before creations, so that one edit does not wait for ten thousand new objects. */
 function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** True when nothing changed that referring objects depend on. */
+/** True when nothing has changed that referring objects depend on. */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

@@ -23,15 +23,15 @@ export interface EngineOptions {
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly settings: {
     readonly horizonMs: number;
-    /** How long a call that changes something may take, its wait for the budget included, before it counts as lost. */
+    /** How long a call that changes something may take before it counts as lost. This includes its wait for the budget. */
     readonly callMs: number;
     /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** True without a label selector: then a resource that is not listed does not exist. */
+    /** True when the operator runs without a label selector. Then a resource that is not listed does not exist. */
     readonly seesAll: boolean;
-    /** The recovery requests that this process may send; none without it. */
+    /** The recovery requests that this process may send; undefined means none. */
     readonly powers?: Powers;
   };
   /** The API server's own clock at its last answer, if known. */

@@ -1,7 +1,7 @@
 /**
- * The interfaces through which the engine reaches the world.
+ * The interfaces through which the engine reaches the service, Kubernetes, logs and metrics.
  *
- * `hosting` and `kube` implement them, `main` puts them together, and tests pass small objects. Nothing here does I/O.
+ * `hosting` and `kube` implement them, `main` connects them, and tests pass small objects. Nothing in this file does I/O.
  */
 import type { z } from 'zod';
 import type { JsonObject, Secret } from '../base/json.ts';
@@ -11,12 +11,12 @@ import type { JsonObject, Secret } from '../base/json.ts';
 /** The effect of a request in the service, which decides what a lost answer can mean. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
-/** How urgent a request is within its credential's budget; the most urgent comes first. */
+/** How urgent a request is within the budget of its credential; the most urgent comes first. */
 export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
 
-/** One request to the service, as a value. */
+/** One request to the service, as plain data. */
 export interface Request {
-  /** The endpoint as the interface names it, such as `POST /contact-point`: for messages, logs and metrics. */
+  /** The endpoint as the interface names it, such as `POST /contact-point`. Used in messages, logs and metrics. */
   readonly endpoint: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The path after the public prefix of the interface. */
@@ -25,11 +25,14 @@ export interface Request {
   readonly body?: JsonObject;
   /** The schema of the body. A body that does not fit it is not sent. */
   readonly schema?: z.ZodType;
-  /** `identified` carries a requestId that the service recognises, so the same bytes may be sent again. */
+  /**
+   * The effect of the request. An `identified` one carries a requestId that the service recognises, so the same bytes may be sent
+   * again.
+   */
   readonly effect: Effect;
 }
 
-/** How a call ended, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
+/** The outcome of a call, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
 export type Outcome =
   /** The service carried out the call. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
@@ -41,46 +44,46 @@ export type Outcome =
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
-      /** The body of a 403 may say more when a rule of the service refused the call, such as an installationId. */
+      /** The body of the answer. After a 403 because of a rule of the service it may say more, such as an installationId. */
       readonly body: unknown;
     }
   /** The service refused the call. The same request gets the same answer again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
-  /** The service says that the addressed object does not exist. */
+  /** The service says that the object that the call names does not exist. */
   | { readonly is: 'notFound'; readonly message: string }
-  /** The service answered 409: it refused the call, or an earlier try was carried out. One read finds out which. */
+  /** The service answered 409: it refused the call, or it had carried out an earlier try. One read finds out which of the two happened. */
   | { readonly is: 'conflict'; readonly message: string; readonly body: unknown }
   /** The call may or may not have been carried out. */
   | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
 
-/** Something that can be read whole: a list with all its pages, or one object (a list of one or none). */
+/** Something that can be read as a whole: a list with all its pages, or one object, which counts as a list of one item or none. */
 export interface Read<Item = unknown> {
-  /** Unique within an account: `contactPoints`, `alerts/env_1`. */
+  /** The key of the read, unique within an account, such as `contactPoints` or `alerts/env_1`. */
   readonly key: string;
   readonly first: Request;
-  /** The request for the next page, from the body of this one; undefined after the last page. */
+  /** Builds the request for the next page from the body of a page; returns undefined after the last page. */
   readonly next?: (body: unknown) => Request | undefined;
-  /** The items of one page; undefined when the body is not what the interface promises. */
+  /** Parses the items of one page; returns undefined when the body is not as the interface promises. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
   idOf(item: Item): string;
-  /** True where a 404 on this read proves that the object is gone: on a read of one object. */
+  /** True where a 404 proves that the object is gone: for a read of one object. */
   readonly absentOn404?: boolean;
   /**
-   * How often it is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a fifth of the
-   * budget.
+   * How often the service is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a
+   * fifth of the budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
-  /** With `rateLimited`: the shortest time between two reads. */
+  /** The shortest time between two reads, for the pace `rateLimited`. */
   readonly rateLimitedMs?: number;
-  /** The group of an item. An object that looks at a whole group is woken by a change of any item in it. */
+  /** Returns the group of an item. A change of any item in a group wakes the objects that look at the whole group. */
   groupOf?(item: Item): string | undefined;
-  /** Fields that change without meaning (`lastStateCheck`): items that differ only in these count as unchanged. */
+  /** Fields whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
   readonly moving?: readonly string[];
-  /** True while the items call for quick polls: an environment is updating, an operation runs. */
+  /** True while the items call for quick polls, such as while an environment is updating or an operation runs. */
   busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
-/** The id that stands for a whole group among the changed ids of a list. It has a space, which no id of the service has. */
+/** Returns the id that stands for a whole group among the changed ids of a list. The id has a space, which no id of the service has. */
 export function groupId(group: string): string {
   return `group ${group}`;
 }
@@ -104,45 +107,45 @@ export interface ReadProblem {
 
 export interface SendOptions {
   readonly urgency: Urgency;
-  /** The key of the object that a call is made for, and the call in the words of the user's YAML; undefined for other requests. */
+  /** The key of the object that a call is made for, and the call in the words of the user's YAML; undefined for a read. */
   readonly call?: { readonly object: string; readonly words: string };
   /** Monotonic time after which the call stops waiting, if that is earlier than the transport's own limit. */
   readonly deadline?: number;
-  /** Called in the tick in which the bytes are sent. A text stops the request, whose outcome is then `notSent`. */
+  /** Called in the tick in which the request is sent. A text stops the request, and the outcome is then `notSent`. */
   readonly mayDispatch: () => string | undefined;
 }
 
-/** The state of an account's credential: valid, refused or throttled, and what it is used for. */
+/** The state of an account's credential: whether the service refuses or throttles it, and what it is used for. */
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /** Monotonic time until which every call with this credential waits. */
   readonly throttledUntil: number | undefined;
-  /** Monotonic time until which fewer requests are sent than the budget allows, since the service asked to slow down. */
+  /** Monotonic time until which fewer requests are sent than the budget allows, because the service asked to slow down. */
   readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** The shortest interval at which a rate-limited read is read; undefined when there are none. */
+  /** The shortest interval of all rate-limited reads; undefined when there are none. */
   readonly rateLimitedMs: number | undefined;
-  /** The poll interval in effect: as configured, or longer where polling would use more than half of the budget. */
+  /** The poll interval in effect: as configured, or longer when polling would use more than half of the budget. */
   readonly pollIntervalMs: number;
 }
 
 /** A connection to one account of the service with one credential. */
 export interface Service {
-  /** Host and port, as status has them. */
+  /** The host and port of the service, as they appear in status. */
   readonly endpoint: string;
   readonly accountId: string;
-  /** The newest full list; undefined before the first. */
+  /** Returns the newest full list of a read; undefined before the first. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** The failure of the newest list; undefined when that list was complete. */
+  /** Returns why the newest list of a read failed; undefined when that list was complete. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a list begun at or after `since` (monotonic); an edit goes before a mere wait. All who ask share one list. */
+  /** Asks for a list that begins at or after `since` (monotonic). An edit goes before a mere wait. All objects that ask share one list. */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
   /** Polls a read until the returned function is called. */
   follow(read: Read): () => void;
-  /** How long a call that is announced now may have to wait for the budget. */
+  /** Estimates how long a call that is announced now will wait for the budget. */
   waitMs(urgency: Urgency): number;
-  /** Announces a call, so that others see the queue that it makes longer. The returned function says that it has ended. */
+  /** Announces a call, so that estimates for other calls count it. Returns a function that ends the announcement. */
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
@@ -162,13 +165,13 @@ export interface ServiceSettings {
   readonly pollSeconds: number;
   readonly requestsPerSecond: number;
   readonly concurrency: number;
-  /** The account's name in metrics. Without one nothing is measured, as for a second credential of the same account. */
+  /** The account's name in metrics. Without a name nothing is measured, as for the second credential of an account. */
   readonly name?: string;
 }
 
 /**
- * Called when a list has ended. `changed` has the ids of items that differ from the list before; after a first list, of all
- * items.
+ * Called when a list has ended. `changed` has the ids of items that differ from the previous list. After a first list, it has the
+ * ids of all items.
  */
 export type ListListener = (event: {
   readonly service: Service;
@@ -177,16 +180,16 @@ export type ListListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
-/** Called when the service answers 429 to any request with this credential: `health` says until when all requests wait. */
+/** Called when the service answers 425 or 429 to any request with this credential. `health` says until when all requests wait. */
 export type ThrottleListener = (service: Service) => void;
 
 /**
- * The longest pause asked for by the service that counts as short: requests wait for their turn. During a longer one they fail
- * at once, and status says so.
+ * The longest pause that counts as short. When the service asks for a short pause, requests wait for their turn. During a longer
+ * pause requests fail at once, and status says so.
  */
 export const shortPauseMs = 10_000;
 
-/** Opens a connection to the service; refuses with a sentence when the base URL is not allowed. */
+/** Opens a connection to the service; returns a sentence when the base URL is not allowed. */
 export interface Hosting {
   open(
     settings: ServiceSettings,
@@ -197,7 +200,7 @@ export interface Hosting {
 
 // ---- Kubernetes -----------------------------------------------------------------------------------------------
 
-/** Metadata that the engine uses; the rest is dropped while parsing. */
+/** The metadata that the engine uses. All other metadata is dropped while parsing. */
 export interface ObjectMeta {
   readonly name: string;
   readonly namespace?: string;
@@ -218,14 +221,14 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** Why the spec was left out, in the words of a message; undefined when it is here. */
+  /** Why the spec was left out, as text for a message; undefined when the spec is present. */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
 
 /** A resource type of the Kubernetes API. */
 export interface Resource {
-  /** Empty for the core API group. */
+  /** The API group; empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
@@ -265,13 +268,13 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** The part of the Kubernetes API that the operator uses. Every call ends in time; failures are thrown as `KubeError`. */
+/** The part of the Kubernetes API that the operator uses. Every call has a deadline, and failures are thrown as `KubeError`. */
 export interface KubeApi {
   get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
   list(resource: Resource, options: PageOptions): Promise<Page>;
   watch(resource: Resource, options: WatchOptions): AsyncIterable<WatchEvent>;
   create(resource: Resource, namespace: string | undefined, object: unknown): Promise<KubeObject>;
-  /** Replaces the whole object by PUT (used for the Lease). */
+  /** Replaces the whole object by PUT. Used for the Lease. */
   replace(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
   /** Replaces the whole status by PUT, with uid and resourceVersion. */
   replaceStatus(resource: Resource, namespace: string | undefined, name: string, object: unknown): Promise<KubeObject>;
@@ -286,9 +289,9 @@ export interface KubeApi {
   serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
 }
 
-/** Why the Kubernetes API did not do what was asked. */
+/** Why a request to the Kubernetes API failed. */
 export type KubeReason =
-  /** 409, or a JSON patch whose `test` failed (422): somebody else wrote first. Read again. */
+  /** 409, or a JSON patch whose `test` failed (422): somebody else wrote the object first, so read it again. */
   | 'conflict'
   /** 404 on a write: the object does not exist. */
   | 'notFound'
@@ -305,7 +308,7 @@ export type KubeReason =
   /** 5xx, a reset or a timeout: the request may or may not have been carried out. */
   | 'unavailable';
 
-/** The Kubernetes API refused or did not answer. */
+/** Thrown when the Kubernetes API refuses a request or does not answer. */
 export class KubeError extends Error {
   readonly reason: KubeReason;
   readonly retryInMs: number | undefined;
@@ -321,22 +324,23 @@ export class KubeError extends Error {
 /** How a write to a Kubernetes object ended. */
 export type Written =
   | { readonly is: 'written'; readonly object: KubeObject }
-  /** Somebody else wrote first: look again. */
+  /** Somebody else wrote the object first: read it again. */
   | { readonly is: 'conflict' }
   | { readonly is: 'gone' };
 
 /** The only finalizer that the operator uses. */
 export const finalizer = 'apphosting.dev/hosting';
 
-/** Writes what the operator owns of a custom resource: its status and its finalizer. */
+/** Writes the parts of a custom resource that the operator owns: its status and its finalizer. */
 export interface ObjectWriter {
-  /** Reads the object as it is in the cluster now, not as a cache has it. */
+  /** Reads the object from the API server, not from a cache. */
   readLive(object: KubeObject): Promise<KubeObject | undefined>;
   /** Writes the whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * Writes a status that must not be lost, since it carries an id. After a conflict `render` gets the newest form and returns
-   * what to write; undefined means that it is no longer ours to write. Goes on until written, or the process ends.
+   * Writes a status that must not be lost, since it carries an id. After a conflict, `render` gets the newest form of the object
+   * and returns the status to write, or undefined when the status is no longer ours to write. Retries until the status is written
+   * or the process ends.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
   /** Sets our finalizer on the object. */
@@ -347,18 +351,18 @@ export interface ObjectWriter {
 
 /** Collects failures of Kubernetes, so that an outage is logged once and not for each object. */
 export interface Troubles {
-  /** Takes note of a failure. Returns false when the failure says nothing about Kubernetes as a whole. */
+  /** Notes a failure. Returns false when the failure says nothing about Kubernetes as a whole. */
   failed(who: string, error: KubeError): boolean;
-  /** Takes note of a success. */
+  /** Notes a success. */
   went(who: string): void;
 }
 
-/** A change of one object from a cache: its newest form, or that it is gone. A recreated object is reported gone first. */
+/** A change of one object in a cache: its newest form, or that the object is gone. A recreated object is reported as gone first. */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
 
-/** Publishes what happened to an object, once. */
+/** Publishes Kubernetes events about an object, each once. */
 export interface EventRecorder {
   record(event: {
     readonly regarding: KubeObject;
@@ -371,9 +375,9 @@ export interface EventRecorder {
   }): void;
 }
 
-/** Tells whether this process leads. That only keeps two leaders apart; the journal keeps them from doing one thing twice. */
+/** Tells whether this process is the leader. Leadership only keeps two leaders apart; the journal prevents that anything is done twice. */
 export interface Leadership {
-  /** Undefined when this process may act, otherwise why not. It is judged on the monotonic and on the wall clock. */
+  /** Returns undefined when this process may act, otherwise the reason why not. Checks the monotonic and the wall clock. */
   mayAct(): string | undefined;
 }
 
@@ -391,7 +395,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Counts and measures by name. The implementation is prom-client. */
+/** Records metrics by name. The implementation is prom-client. */
 export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
   gauge(name: string, labels: Readonly<Record<string, string>>, value: number | undefined): void;

@@ -1,24 +1,23 @@
 /**
  * The work queue and its workers: which object is reconciled next, and by which worker.
  *
- * Guarantees: two workers never have the same key; a key that is added while it is being worked on is taken once more
- * afterwards; of two times for a key the earlier one counts, and of two urgencies the greater; namespaces take turns within an
- * urgency, so that none starves the others; keys of an account that is held stay where they are.
+ * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more afterwards. Of two
+ * times for a key the earlier one counts, and of two urgencies the greater one. Namespaces take turns within an urgency, so that
+ * none starves the others. Keys of an account that is held back stay in their places.
  *
- * The package p-queue does not fit: it runs each function that is added, while here a key that is added twice is worked on
- * once.
+ * The package p-queue does not fit: it runs every function that is added, while here a key that is added twice is worked on once.
  *
- * Assumes: whoever takes a key calls `done`, whatever happened.
+ * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
 import type { EngineOptions } from './options.ts';
 import { retryPauseMs } from '../base/time.ts';
 import { KubeError } from './ports.ts';
 
-/** The reason a key is reconciled; the lowest number goes first. `begun` and `initial` share a lane. */
+/** Why a key is reconciled; the lowest number goes first. `begun` and `initial` share a lane of the queue. */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** The namespace and the account of a key. Namespaces take turns, and the keys of an account can be held back. */
+/** The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account can be held back. */
 export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
@@ -26,9 +25,12 @@ export interface QueuePlace {
 
 type Keys = Record<'begun' | 'others', Set<string>>;
 
-/** The keys of one urgency. Namespaces take turns; within one, begun objects go before new ones, else first in, first out. */
+/**
+ * The waiting keys of one urgency. Namespaces take turns. Within a namespace, objects whose creation has begun go before new
+ * objects; otherwise the first key in is the first out.
+ */
 class FairLane {
-  /** The keys by namespace, then by account. */
+  /** The waiting keys by namespace, then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
 
   add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
@@ -74,20 +76,20 @@ class FairLane {
 /** The queue's settings and callbacks. */
 interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
-  /** True while the keys of an account are held back; call `resume` when that ends. */
+  /** True while the keys of an account are held back. The owner of the queue must call `resume` when that ends. */
   readonly isHeld?: (account: string) => boolean;
-  /** Called with the time that a key has waited, when a worker takes it. */
+  /** Called when a worker takes a key, with the time that the key has waited. */
   readonly onTaken?: (waitedMs: number) => void;
 }
 
-/** A key that waits until a given time. */
+/** A key that is not enqueued before a given time. */
 interface Delayed {
   readonly at: number;
   readonly urgency: QueueUrgency;
   readonly cancel: () => void;
 }
 
-/** The keys that wait for a worker, and those that wait for a later time. */
+/** The keys that wait for a worker, and the keys that are enqueued only at a later time. */
 export class WorkQueue {
   readonly #options: WorkQueueOptions;
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
@@ -97,7 +99,7 @@ export class WorkQueue {
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
-  /** The keys that wait for a later time, each with its timer. */
+  /** The keys that are enqueued at a later time, each with its timer. */
   readonly #delayed = new Map<string, Delayed>();
   #takers: ((key: string | undefined) => void)[] = [];
   #closed = false;
@@ -130,7 +132,7 @@ export class WorkQueue {
     this.#wait(key, urgency);
   }
 
-  /** The next key, as soon as there is one; undefined when the queue is closed. */
+  /** Waits for the next key and returns it; returns undefined when the queue is closed. */
   take(): Promise<string | undefined> {
     const key = this.#next();
     if (key !== undefined || this.#closed) return Promise.resolve(key);
@@ -145,7 +147,7 @@ export class WorkQueue {
     if (again !== undefined && !this.#closed) this.#wait(key, again);
   }
 
-  /** Enqueues the key after a pause that grows with each failure in a row; returns the pause. */
+  /** Enqueues a key after a pause that grows with each failure in a row; returns the pause. */
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
@@ -154,19 +156,19 @@ export class WorkQueue {
     return delayMs;
   }
 
-  /** Forgets the failures of a key: the next pause is the shortest one. */
+  /** Forgets the failures of a key, so that its next pause is the shortest one. */
   forget(key: string): void {
     this.#failures.delete(key);
   }
 
-  /** Forgets the failures and the later time of a key whose object is gone. */
+  /** Forgets the failures and the timer of a key whose object is gone. */
   drop(key: string): void {
     this.forget(key);
     this.#delayed.get(key)?.cancel();
     this.#delayed.delete(key);
   }
 
-  /** Gives out no more keys; those being worked on may finish. */
+  /** Closes the queue: no more keys are given out, but reconciles under way may finish. */
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
@@ -176,7 +178,7 @@ export class WorkQueue {
   #wait(key: string, urgency: QueueUrgency): void {
     const known = this.#waiting.get(key);
     if (known !== undefined && known.urgency <= urgency) return;
-    // The place of a key may change while it waits: its account may not have been known before.
+    // The account of a waiting key may have become known meanwhile, which changes the key's place in the queue. So move the key.
     const place = this.#options.placeOf(key);
     if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
     this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
@@ -184,7 +186,7 @@ export class WorkQueue {
     this.resume();
   }
 
-  /** Gives keys to the workers that wait for one, except keys of held accounts. */
+  /** Gives keys to the workers that wait for one, except keys of accounts that are held back. */
   resume(): void {
     while (this.#takers.length > 0) {
       const key = this.#next();
@@ -208,7 +210,7 @@ export class WorkQueue {
     return undefined;
   }
 
-  /** Enqueues the key later; when it waits already, the earlier time and the greater urgency count. */
+  /** Enqueues a key later. When the key has a timer already, the earlier time and the greater urgency count. */
   #delay(key: string, wished: QueueUrgency, delayMs: number): void {
     const { clock } = this.#options;
     const known = this.#delayed.get(key);
@@ -223,7 +225,10 @@ export class WorkQueue {
   }
 }
 
-/** Begun objects wait in the lane of new ones; otherwise one namespace could hold up the new objects of all others. */
+/**
+ * Returns the lane of an urgency. Objects whose creation has begun share the lane of new objects; otherwise one namespace could
+ * hold up the new objects of all others.
+ */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
 }
@@ -237,7 +242,7 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 //
 // The package p-queue does not fit: its task keeps its place until it ends, but a reconcile gives up its place while it waits.
 
-/** The end of a reconcile, which tells the queue what to do with the key. */
+/** How a reconcile ended, which tells the queue what to do with the key. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The next call failed; it is sent again after a pause. */
@@ -246,7 +251,7 @@ export type Ended =
   | { readonly is: 'overtaken' }
   /** Nothing was done, and status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
-  /** Only shown facts changed: they are written when the account is idle. */
+  /** Only facts shown in status changed. Status is written when the account is idle. */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
@@ -260,16 +265,16 @@ interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics'
   readonly urgencyOf: (key: string) => QueueUrgency;
 }
 
-/** Takes keys from the queue and reconciles them, as many at once as there are workers. */
+/** Takes keys from the queue and reconciles them, at most one at a time for each worker. */
 export class Workers {
   readonly #options: WorkersOptions;
-  /** The keys that are worked on, since when, and the end of that. */
+  /** The keys that are being reconciled, each with its start time and the promise of its end. */
   readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
-  /** The keys and returning calls that wait for a worker. */
+  /** The waiters for a free worker: new keys, and reconciles that return from waiting for the service. */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
-  /** The error of an object's last reconcile, as text; empty for an outage that concerns all objects. */
+  /** The text of the error that an object's last reconcile threw; empty for an outage that concerns all objects. */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -287,7 +292,7 @@ export class Workers {
     await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
-  /** Waits without occupying a worker; afterwards it takes the next free worker before new keys. */
+  /** Waits without occupying a worker. Afterwards the reconcile gets the next free worker, before new keys. */
   async away<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {
@@ -297,7 +302,7 @@ export class Workers {
     }
   }
 
-  /** Why the process should be restarted; undefined while every reconcile comes to an end. */
+  /** Says why the process should be restarted; undefined while every reconcile comes to an end. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, { since }]) => now - since > stuckAfterMs);
@@ -341,7 +346,7 @@ export class Workers {
     const startedAt = clock.monotonic();
     try {
       const ended = await this.#options.reconcile(key);
-      // A reconcile that was put off has sent nothing to Kubernetes, so it proves no success.
+      // A reconcile that ended as `quiet` may have sent nothing to Kubernetes, so it proves no success.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
@@ -384,7 +389,7 @@ export class Workers {
     }
   }
 
-  /** Logs a failure of an object once. An outage of Kubernetes is logged once for all objects. */
+  /** Logs the failure of an object once. An outage of Kubernetes is logged once for all objects. */
   #logFailed(key: string, error: unknown): void {
     const { log, troubles } = this.#options;
     const isShared = error instanceof KubeError && troubles.failed(key, error);

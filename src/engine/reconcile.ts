@@ -1,7 +1,8 @@
 /**
- * One reconcile: checks whether the object may be worked on and has what it needs, and then takes step by step.
+ * One reconcile: checks whether the object may be worked on and has what it needs, and then takes step after step.
  *
- * An object that is paused, released, invalid or lacks something ends with a condition. All others go on to the loop of steps.
+ * For an object that is paused, released, invalid or lacks something, the reconcile ends with a condition. For all other objects it
+ * goes on to the loop of steps.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
@@ -27,9 +28,9 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** How long a new object waits before status says what it lacks. */
+/** How long a new object waits before status says what the object lacks. */
 const patienceMs = 5_000;
-/** How soon to look again at an object whose account was not reconciled yet. */
+/** How soon to reconcile an object again whose account was not reconciled yet. */
 const accountPendingMs = 30_000;
 /** How soon to look again for what a lost call did, and how many steps that may take. */
 const lostRecheckMs = 5_000;
@@ -72,7 +73,7 @@ export class Reconciler {
     return this.#holdUp(context, resources.verdict);
   }
 
-  /** Writes to status that a reconcile threw an error, without details. A passing failure of Kubernetes is not written. */
+  /** Writes to status that a reconcile threw an error, without details. A temporary failure of Kubernetes is not written. */
   async sayFailed(key: string, error: unknown): Promise<void> {
     const stored = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
@@ -84,14 +85,17 @@ export class Reconciler {
     await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
   }
 
-  /** Takes note that an object is gone; a create of it may still be under way. */
+  /** Handles an object that is gone from Kubernetes. A create for that object may still be under way. */
   noteGone(stored: Stored): void {
     // Every replica sees the deletion; only the leader publishes it.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
     this.#parts.openCreates.noteGone(stored);
   }
 
-  /** Publishes what a deleted object leaves in the service. With a label selector the object may only have lost its label. */
+  /**
+   * Publishes what a deleted object leaves in the service, unless the object still exists: with a label selector it may only have
+   * lost its label.
+   */
   async #tellLeft(stored: Stored): Promise<void> {
     const { settings, writer } = this.#parts;
     const note = stored.kind.leaves?.(stored.status.memory);
@@ -100,7 +104,7 @@ export class Reconciler {
     if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
   }
 
-  /** Writes to status that a finished request has seen `reconcile-at`; nothing else is reconciled. */
+  /** Writes to status that a finished request has seen `reconcile-at`. Nothing else is reconciled. */
   async #acknowledge(context: ReconcileContext): Promise<Ended> {
     const token = reconcileToken(context.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
@@ -109,7 +113,7 @@ export class Reconciler {
     return (await context.write()) ? settled : { is: 'overtaken' };
   }
 
-  /** Reports what an object lacks, and goes on resolving a call in doubt. */
+  /** Reports what an object lacks, and continues to resolve a call in doubt. */
   async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
     if (!context.isLost) {
@@ -121,16 +125,14 @@ export class Reconciler {
     return context.conclude(isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
   }
 
-  /**
-   * How much longer a new object stays silent about what it lacks, because most of it comes with the same `kubectl apply`.
-   */
+  /** Returns how much longer status says nothing of what a new object lacks, because most of it is created by the same `kubectl apply`. */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
     if (verdict.is !== 'wait' || status.conditions.length > 0 || newSince === undefined) return 0;
     return newSince + patienceMs - this.#parts.clock.monotonic();
   }
 
-  /** Goes on with a deletion without a usable account, as far as that is possible without reading the service. */
+  /** Continues a deletion without a usable account, as far as that is possible without reading the service. */
   async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
@@ -143,7 +145,7 @@ export class Reconciler {
 
   async #pause(context: ReconcileContext): Promise<Ended> {
     const { kind, key } = context.stored;
-    // A paused object needs no polling; an account goes on serving its users.
+    // A paused object needs no polling, but a paused account still serves its users.
     if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
     const againInMs = await this.#lookForLost(context);
     const { generation = 0 } = context.object.metadata;
@@ -155,7 +157,7 @@ export class Reconciler {
     return { is: 'settled', againInMs };
   }
 
-  /** Lets a paused account serve its users, also after a restart. */
+  /** Lets a paused account serve the objects that use it, also after a restart of the operator. */
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
@@ -164,9 +166,10 @@ export class Reconciler {
   }
 
   /**
-   * Resolves a call in doubt even while its object waits, because others wait for it. Only reads are sent, and nothing is
-   * released. The journal entry ends as usual: a create with the id of the object found, or with the proof that nothing was
-   * created; a change with what the object shows. Returns when to look again, if no requested read wakes the object.
+   * Resolves a call in doubt of an object that itself has to wait, because other objects wait for that call. Only reads are sent,
+   * and nothing is released. The journal entry ends as usual: for a create with the id of the object found, or with the proof that
+   * nothing was created; for a change with what the object shows. Returns when to look again, if no requested read wakes the
+   * object.
    *
    * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
    */
@@ -178,7 +181,7 @@ export class Reconciler {
     const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = new RecordingView(service, inProcess.forced?.since);
-      // Hide why reads failed, so that the kind keeps asking for them.
+      // Hide failures of reads, so that the kind keeps asking for these reads.
       view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
       // Treat the object as not deleted: a deletion that is held up has not begun.
@@ -196,7 +199,7 @@ export class Reconciler {
   }
 }
 
-/** A view that shows nothing, so that nothing counts as proved. */
+/** A view that shows nothing of the service, so that nothing counts as proved. */
 const nothingShown: View = {
   all: () => undefined,
   one: () => undefined,
@@ -204,7 +207,10 @@ const nothingShown: View = {
   problem: () => undefined,
 };
 
-/** Removes the journal entry of a lost create that made nothing, since the kind would create again. Others wait for that. */
+/**
+ * Removes the journal entry of a lost create that made nothing, because other objects wait for the end of the entry. Nothing is
+ * created again here.
+ */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
   if (isNewAttempt) context.remember({ journal: undefined });
@@ -220,14 +226,14 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
-/** How soon to look again for a read that is awaited, and how long status is silent about it: it may wait in our own queue. */
+/** How soon to check an awaited read again, and how long status does not mention that read: it may wait in the operator's own queue. */
 const rereadMs = 5_000;
 const silentReadMs = 45_000;
 
-/** Undefined lets the loop ask the kind again; anything else ends the reconcile. */
+/** The result of a step: undefined to ask the kind again, anything else to end the reconcile. */
 type Next = Promise<Ended | undefined>;
 
-/** Takes steps until there is nothing left to do now. */
+/** Takes steps until nothing is left to do now. */
 async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
   prepare(context, resources);
   const { inProcess, parts } = context;
@@ -240,7 +246,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     // A list begun before our write looks like a reverted write, so run again after the next list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, service, read);
-    // The notes of a call count once it is sent.
+    // Do not store the notes of a call yet: they apply only once the call is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     if ('remember' in step) context.remember(step.remember);
@@ -256,7 +262,7 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
-  // Do not use reads from before the object was held up: they are too old.
+  // Ignore reads from before the object had to wait: they are too old.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -289,17 +295,17 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
   }
 }
 
-/** Goes on to the next step. If an object of the service was given up, publishes that and writes status at once. */
+/** Continues with the next step. If an object of the service was given up, first publishes that and writes status. */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish first: after a lost answer the write would not be repeated, and neither would the event.
+    // Publish before writing: if the answer to the write is lost, neither the write nor the event would be repeated.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }
   return hold(context, pass);
 }
 
-/** With `Observe`, reports the next call without sending it. A one-time request stays not ready. */
+/** Reports the next call without sending it, for an object with the policy `Observe`. A one-time request stays not ready. */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
   const message = 'only observed; status.wouldDo says what would be done';
   const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
@@ -343,16 +349,16 @@ async function afterCall(context: ReconcileContext, pass: LivePass, performed: P
   }
 }
 
-/** Sets our finalizer before anything can be left behind in the service. */
+/** Sets our finalizer before anything is created that could be left in the service. */
 async function hold(context: ReconcileContext, pass: LivePass): Next {
   const { holds, life } = context.stored.kind;
-  // An account that only observes still has users, so it needs the finalizer.
+  // An account with the policy `Observe` still has users, so it needs the finalizer.
   const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
   if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
   return (await context.hold()) ? undefined : { is: 'overtaken' };
 }
 
-/** Asks for a read; status says so only when it takes long and nothing better is known. */
+/** Asks for a read. Status mentions the read only when it takes long and nothing better is known. */
 async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
   const { inProcess, stored, status } = context;
   if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
@@ -376,7 +382,10 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   return say('Throttled', `${waiting}: the service asked to slow down, and ${pause}`);
 }
 
-/** Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound where it was made. */
+/**
+ * Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound to the endpoint where it
+ * was made.
+ */
 function rebind(context: ReconcileContext, { opened }: Resources): void {
   const { binding } = context.memory;
   const { endpoint, accountId } = opened.service;
@@ -384,7 +393,7 @@ function rebind(context: ReconcileContext, { opened }: Resources): void {
   context.remember({ binding: { endpoint, accountId } });
 }
 
-/** With `reconcile-at`, asks for rate-limited reads (the state of an alert) too; true while such a read is awaited. */
+/** With `reconcile-at`, asks for rate-limited reads (the state of an alert) too. Returns true while such a read is awaited. */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;
   if (forced === undefined) return false;
@@ -395,8 +404,8 @@ function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean 
 }
 
 /**
- * True when something was learned that must be written before anything is waited for: an id, the end of a lost call, or what
- * has taken the place of an object that is gone.
+ * True when something was learned that must be written before the reconcile waits for anything: an id, the end of a lost call, or
+ * what has replaced an object that is gone.
  */
 function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const { id, journal } = stored.status.memory;

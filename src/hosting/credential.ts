@@ -1,15 +1,18 @@
 /**
- * A credential: one token at one origin. It knows whether the service accepts the token, and has the request budget that all
- * accounts with this token share.
+ * Keeps the state of each credential, which is one token at one origin: whether the service accepts the token, and the request
+ * budget that all accounts with this token share.
  *
- * After a 401 only single requests are sent to try the token, with growing pauses between them. All other requests fail without
- * being sent. The first answer other than a 401 ends this.
+ * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent. The
+ * first answer other than a 401 ends this state.
  *
- * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most
- * urgent request goes first, but each eighth turn goes to the request that waited longest, so that none waits for ever. After a
- * 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to 10 s, and
- * fail during a longer one. The rate is halved, and each second it regains a sixtieth of the full rate. The waiting requests
- * stand in a p-queue, which is paused and started by the clock that is passed in and uses no timers of its own.
+ * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most urgent
+ * request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for ever.
+ *
+ * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to 10
+ * s, and fail at once during a longer pause. Each 429 or 425 halves the rate, which then regains a sixtieth of the full rate each
+ * second.
+ *
+ * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
  * The rate-limited reads of all accounts together use at most a fifth of the budget.
  *
@@ -20,20 +23,20 @@ import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
 import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
 import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
 
-/** The shortest and the longest pause between requests that try a refused token again. */
+/** The shortest and the longest pause between requests that test a refused token. */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
-/** How urgent a request is, and what ends its wait for a turn. */
+/** How urgent a request is, and what ends its wait for a turn in the budget. */
 export interface Wait {
   readonly urgency: Urgency;
-  /** Aborts the wait for a turn. A request that is already sent goes on. */
+  /** Aborts the wait for a turn in the budget. A request that was already sent continues. */
   readonly leaveQueue?: AbortSignal;
-  /** Called when the request has to wait for its turn, with a function that makes it more urgent. */
+  /** Called when the request has to wait for its turn. The argument is a function that makes the request more urgent. */
   readonly onQueued?: (raise: (urgency: Urgency) => void) => void;
 }
 
-/** The wait for a turn and the limits of one request. */
+/** The options of one request: its wait for a turn, its deadline, and a last check before it is sent. */
 export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
@@ -45,13 +48,13 @@ interface Unauthorized {
 const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
 const throttled: Seen = { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
 
-/** The value of the metric label `outcome`: few values, such as `2xx`, `404` and `lost`. */
+/** Returns the value of the metric label `outcome`. There are only few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {
   if (seen.was !== 'answer') return seen.was;
   return seen.status >= 400 && seen.status < 500 ? String(seen.status) : `${Math.floor(seen.status / 100)}xx`;
 }
 
-/** A token at one origin, with its budget. */
+/** One token at one origin, with its request budget. */
 export class Credential {
   readonly budget: Budget;
   /** The part of the budget that the rate-limited reads of all accounts share. */
@@ -73,7 +76,7 @@ export class Credential {
     return this.#unauthorized?.since;
   }
 
-  /** Monotonic time until which requests fail without being sent; undefined when they may be sent now. */
+  /** Returns the monotonic time until which requests with this token fail without being sent; undefined when they may be sent. */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
     const paused = this.budget.refusesNow() ? this.budget.throttledUntil() : undefined;
@@ -81,19 +84,19 @@ export class Credential {
     return held > now ? held : undefined;
   }
 
-  /** Calls the listener when the service begins to refuse the token or accepts it again; returns a function that ends this. */
+  /** Calls the listener when the service begins to refuse the token or accepts it again. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls the listener at each 429 and 425; returns a function that ends this. */
+  /** Calls the listener at each 429 and 425. Returns a function that removes the listener. */
   onThrottled(listener: () => void): () => void {
     this.#throttleListeners.add(listener);
     return () => this.#throttleListeners.delete(listener);
   }
 
-  /** Lets the token be tried again at once, because its Secret was read again. */
+  /** Forgets that the service refused the token, because the token's Secret was read again. */
   reopen(): void {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
@@ -123,7 +126,7 @@ export class Credential {
     }
   }
 
-  /** Lets one request test whether the service accepts the token again; returns false for all others. */
+  /** Returns true for the one request that may test a refused token now, and false for all other requests. */
   #claimTry(): boolean {
     const state = this.#unauthorized;
     const now = this.#clock.monotonic();
@@ -146,7 +149,7 @@ export class Credential {
       return;
     }
     const known = this.#unauthorized;
-    // Several requests were under way together: only the first 401 counts.
+    // When several requests under way get a 401, count only the first 401.
     if (known !== undefined && !finding) return;
     const now = this.#clock.monotonic();
     const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
@@ -178,12 +181,12 @@ type Refused = 'throttled' | 'unauthorized' | 'stopped';
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
 /** All urgencies, the most urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
-/** The priority in the queue of the request that has waited longest, at each eighth turn. */
+/** The queue priority of the request that has waited longest, at every eighth turn. */
 const aheadOfAll = urgencies.length + 1;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
 
-/** Limits the requests of one credential. */
+/** Limits how many requests of one credential are sent. */
 export class Budget {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
@@ -192,7 +195,7 @@ export class Budget {
   #allowed: Allowance = alone;
   /** The requests that wait for a turn, the most urgent first. */
   readonly #queue = new PQueue({ concurrency: alone.concurrency });
-  /** The ids of these requests, the oldest first, each with the signal that ends its wait. */
+  /** The ids of the requests that wait for a turn, the oldest first, each with the signal that ends its wait. */
   readonly #waiting = new Map<string, AbortSignal | undefined>();
   #tickets = 0;
   readonly #announced = new Set<{ readonly urgency: Urgency }>();
@@ -203,7 +206,7 @@ export class Budget {
   #strikes = 0;
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
-  /** The reason that the newest `endWaits` gave. */
+  /** The reason that the newest call of `endWaits` gave. */
   #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
@@ -211,7 +214,7 @@ export class Budget {
     this.#entropy = entropy;
   }
 
-  /** Adds an account; the smallest limits of all accounts apply. The returned function removes the account. */
+  /** Adds an account. The smallest limits of all accounts apply. Returns a function that removes the account. */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
     this.#members.add(own);
@@ -222,13 +225,13 @@ export class Budget {
     };
   }
 
-  /** Waits until one request may be sent, or until it is clear that it may not. */
+  /** Waits until one request may be sent, or until it is clear that the request may not be sent. */
   turn({ urgency, leaveQueue, onQueued }: Wait): Promise<Turn> {
     if (leaveQueue?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
       const id = String((this.#tickets += 1));
-      // The queue gets a signal of its own: its signal would end the turn of a request that is already sent, too.
+      // Give the queue a signal of its own, since its signal would also end the turn of a request that is already sent.
       const leaving = new AbortController();
       const leave = (): void => leaving.abort();
       const granted = (): Promise<void> => {
@@ -238,7 +241,7 @@ export class Budget {
         return new Promise((done) => answer({ granted: true, at, done }));
       };
       const priority = priorityOf(urgency);
-      // A request that need not wait needs no listener.
+      // Do not listen for an abort when the request can start at once.
       if (!this.#queue.isPaused && this.#queue.size === 0 && this.#queue.pending < this.#queue.concurrency) {
         void this.#queue.add(granted, { priority });
         return;
@@ -257,14 +260,14 @@ export class Budget {
     });
   }
 
-  /** Ends the wait of all requests. */
+  /** Ends the wait of all requests. They fail with the given reason. */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
     this.#waiting.clear();
     this.#queue.clear();
   }
 
-  /** Halves the rate and begins a pause: the service answered 429 or 425 to a request whose turn was at `grantedAt`. */
+  /** Halves the rate and begins a pause, after the service answered 429 or 425 to a request that got its turn at `grantedAt`. */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
     if (grantedAt >= this.#cut.at) {
@@ -278,41 +281,41 @@ export class Budget {
     if (this.refusesNow()) this.endWaits('throttled');
   }
 
-  /** Ends the growth of pauses: the service did not throttle a request whose turn was at `grantedAt`. */
+  /** Makes the next pause short again, after the service did not throttle a request that got its turn at `grantedAt`. */
   accepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
   }
 
-  /** How long the current pause still lasts, in ms; 0 when there is none. */
+  /** Returns how long the current pause still lasts, in ms; 0 when there is no pause. */
   pauseMs(): number {
     return Math.max(this.#pausedUntil - this.#clock.monotonic(), 0);
   }
 
-  /** Monotonic time at which the current pause ends; undefined when there is none. */
+  /** Returns the monotonic time at which the current pause ends; undefined when there is no pause. */
   throttledUntil(): number | undefined {
     return this.pauseMs() > 0 ? this.#pausedUntil : undefined;
   }
 
-  /** Monotonic time at which the full rate applies again after a 429; undefined while it applies. */
+  /** Returns the monotonic time at which the full rate applies again after a 429 or 425; undefined while the full rate applies. */
   slowedUntil(): number | undefined {
     const share = Math.min(this.#cut.rate / this.#allowed.requestsPerSecond, 1);
     const until = Math.max(this.#cut.at, this.#pausedUntil) + recoveryMs * (1 - share);
     return until > this.#clock.monotonic() ? until : undefined;
   }
 
-  /** True while a pause is so long that requests fail with `throttled` at once. */
+  /** Returns true during a pause that is so long that requests fail with `throttled` at once. */
   refusesNow(): boolean {
     return this.pauseMs() > shortPauseMs;
   }
 
-  /** How many requests per second may start now. */
+  /** Returns how many requests per second may start now. */
   requestsPerSecond(): number {
     const full = this.#allowed.requestsPerSecond;
     const healedMs = Math.max(this.#clock.monotonic() - Math.max(this.#cut.at, this.#pausedUntil), 0);
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
-  /** Announces a call that will soon wait for a turn, so that `waitMs` counts it; the returned function ends this. */
+  /** Announces a call that will soon wait for a turn, so that `waitMs` counts the call. Returns a function that ends the announcement. */
   announce(urgency: Urgency): () => void {
     const announced = { urgency };
     this.#announced.add(announced);
@@ -320,8 +323,8 @@ export class Budget {
   }
 
   /**
-   * Estimates how long a call waits for its turn: the pause, and all announced calls that are at least as urgent. Polls leave
-   * half of the budget to calls.
+   * Estimates how long a call waits for its turn: the pause, and all announced calls that are at least as urgent. Polls leave half
+   * of the budget to calls.
    */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
@@ -329,12 +332,12 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** How many requests got a turn since the start. */
+  /** Returns how many requests have got a turn since the process started. */
   granted(): number {
     return this.#turns;
   }
 
-  /** The number of requests that wait for a turn. */
+  /** Returns the number of requests that wait for a turn. */
   waiting(): number {
     return this.#queue.size;
   }
@@ -344,12 +347,12 @@ export class Budget {
     this.#planned += perSecond;
   }
 
-  /** The factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
+  /** Returns the factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
   stretch(): number {
     return Math.max(1, this.#planned / (this.fullPerSecond() / 2));
   }
 
-  /** The request rate that the accounts allow; a 429 lowers the rate in effect for a while, but not this one. */
+  /** Returns how many requests per second the accounts allow, without the lower rate that applies for a while after a 429. */
   fullPerSecond(): number {
     return this.#allowed.requestsPerSecond;
   }
@@ -361,7 +364,7 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    // Apply the rate before the concurrency: a larger concurrency would at once start a request that a smaller rate forbids.
+    // Set the rate before the concurrency: a larger concurrency could at once start a request that a smaller rate forbids.
     this.#pace();
     this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
@@ -387,7 +390,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Notes that a request starts now; returns the time. */
+  /** Counts a request that starts now, and returns the time. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -401,7 +404,7 @@ export class Budget {
 
   #raiseOldest(): void {
     for (const [id, leaveQueue] of this.#waiting) {
-      // The queue has dropped a request whose signal was aborted a moment ago.
+      // Skip a request whose signal was aborted a moment ago: the queue has dropped it already.
       if (leaveQueue?.aborted === true) continue;
       this.#queue.setPriority(id, aheadOfAll);
       return;
@@ -416,17 +419,17 @@ function priorityOf(urgency: Urgency): number {
 const share = 0.2;
 const pressingWeight = 4;
 
-/** A read with the part of the share that it has; 0 while it has none. */
+/** A rate-limited read with its weight in the shared part of the budget; the weight is 0 while no object follows the read. */
 interface Weighed {
   weight: number;
 }
 
 /**
- * Spaces out rate-limited reads, each of which needs a request of its own. The reads of all accounts of a credential together
- * use at most a fifth of its budget.
+ * Spaces out rate-limited reads, such as reads of an alert's live state. Each of them needs a request of its own. The rate-limited
+ * reads of all accounts of a credential together use at most a fifth of its budget.
  *
- * A pressing read, such as of a firing alert, happens four times as often as a calm one, but never more often than its own
- * interval allows. A read that is due takes the next free moment, so that reads stay spaced out when their number grows.
+ * A pressing read, such as of a firing alert, is repeated four times as often as a calm one, but never more often than its own
+ * interval allows. A read that is due gets the next free moment, so that reads stay spaced out when their number grows.
  */
 export class RateLimitedShare {
   #reads = 0;
@@ -445,23 +448,23 @@ export class RateLimitedShare {
     this.#weigh(reading, 0);
   }
 
-  /** The interval of a calm read, as far as the budget allows; the read itself may ask for a longer one. */
+  /** Returns the shortest interval that the budget allows for a calm read. The read itself may ask for a longer interval. */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** How many requests per second this many reads get, if all reads are calm. */
+  /** Returns how many requests per second the given number of reads gets when all reads are calm. */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
-  /** The interval of a read, as far as the budget allows now; the read itself may ask for a longer one. */
+  /** Returns the shortest interval that the budget now allows for a read. The read itself may ask for a longer interval. */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
-  /** Reserves the next free moment for a read; returns its monotonic time. */
+  /** Reserves the next free moment for a read, and returns the monotonic time of that moment. */
   place(now: number, requestsPerSecond: number): number {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + 1_000 / (share * requestsPerSecond);

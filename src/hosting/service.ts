@@ -22,27 +22,27 @@ import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
 import { isThrottled, outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
-/** What the hosting layer is built from. */
+/** The settings and parts that the hosting layer is built from. */
 interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
-  /** How long a call that changes something may take. A read may take a third of this. */
+  /** How long a call that changes something may take. A read may take a third of this time. */
   readonly callMs: number;
-  /** What sends the HTTP requests: undici, unless a test passes a wire without sockets. */
+  /** Sends the HTTP requests. The default is undici; tests pass a wire without sockets. */
   readonly wire?: Wire;
 }
 
-/** What the accounts of one credential share. */
+/** What the accounts with the same token share. */
 interface Door {
   readonly credential: Credential;
   readonly wire: OpenWire;
   users: number;
 }
 
-/** A hosting layer, which can set the metrics of all open services. */
+/** A hosting layer that can also set the metrics of all open services. */
 export interface MeasuredHosting extends Hosting {
   readonly measure: () => void;
 }
@@ -90,7 +90,7 @@ export function openHosting(options: HostingOptions): MeasuredHosting {
   };
 }
 
-/** What a service is built from. */
+/** The settings and parts that a service is built from. */
 interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
@@ -137,8 +137,8 @@ function openService(
         mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
-    // Another client of the account may have used up the limit of this second. So the request is sent once more after the pause,
-    // before all others.
+    // Another client of the account may have used up the limit of this second. So send the request once more after the pause,
+    // before all other requests.
     const again = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
@@ -188,13 +188,16 @@ function openService(
 /** The shortest time over which the use of a budget is measured. */
 const shortestMeasureMs = 5_000;
 
-/** Returns a function that sets an account's metrics: the age of its data, and the use of its budget since the last time. */
+/**
+ * Returns a function that sets an account's metrics: the age of its data, and how much of its budget was used since the last
+ * measurement.
+ */
 function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceSurroundings): () => void {
   const { budget } = credential;
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
     const at = clock.monotonic();
-    // Two readers of the metrics may come one right after the other: the second one gets the same value.
+    // Two readers may ask for the metrics shortly after each other. The second reader gets the same value.
     if (at - last.at >= shortestMeasureMs) {
       const granted = budget.granted();
       last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };

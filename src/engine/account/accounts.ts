@@ -1,8 +1,8 @@
 /**
- * Opens the connection of each account to the service and keeps it open.
+ * Opens a connection to the service for each account and keeps it open.
  *
- * Guarantees: each credential has one open `Service`, opened again when the Secret, the account id or the settings change;
- * nothing is sent for an account whose endpoint is neither that of its first success nor accepted by its owner.
+ * Guarantees: each credential has one open `Service`, which is opened again when the Secret, the account id or the settings change.
+ * Nothing is sent for an account whose endpoint is neither that of its first success nor accepted by its owner.
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
@@ -16,7 +16,7 @@ import { annotations } from '../kind/contract/define.ts';
 /** How long the last token of an account that is being deleted may be used after its Secret has gone. */
 const lastTokenMs = 600_000;
 
-/** The decision on the objects of an account: may they go on, why not, and the rules of its spec that this depends on. */
+/** The decision on the objects of an account: whether they may go on, why not, and the rules in the account's spec that apply to them. */
 interface Admission {
   readonly admitted: boolean;
   readonly message: string;
@@ -26,19 +26,16 @@ interface Admission {
 /** An account with an open connection to the service. */
 export interface OpenAccount {
   readonly service: Service;
-  /** The service opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
+  /** The service that is opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
   readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
-  /**
-   * Set when the Secret was deleted before the account. Until this time (monotonic) the last token may be used for deletions
-   * only.
-   */
+  /** Monotonic time until which the last token may be used, for deletions only. Set when the Secret was deleted before the account. */
   readonly lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
-  /** Objects that we own and that are suddenly missing from a list, by the key of its read: see `whyFrozen`. */
+  /** Owned objects that are suddenly missing from a list, by the key of the read that lists them. See `whyFrozen`. */
   readonly missing: Map<string, readonly string[]>;
   /**
    * The ids of objects in the service that carry our mark and belong to no resource, with the time (monotonic) at which each
@@ -51,15 +48,15 @@ export interface OpenAccount {
   acceptedMissing: string | undefined;
 }
 
-/** Opens the service of each account, keeps it open while it is used, and says why an account cannot be used. */
+/** Opens the service of each account, keeps it open while the account exists, and says why an account cannot be used. */
 export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;
   readonly #onThrottled: ThrottleListener;
   readonly #opened = new Map<string, OpenAccount>();
-  /** The settings that each account was opened with last, and when its Secret was found gone. */
+  /** The settings with which each account was last opened, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** Services that were closed and may still have calls under way. */
+  /** The promises of closed services that may still have calls under way. */
   readonly #ending = new Set<Promise<void>>();
   /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
@@ -74,7 +71,7 @@ export class Accounts {
     return this.#opened.get(key);
   }
 
-  /** The key of the account that a service belongs to. */
+  /** Returns the key of the account that a service belongs to. */
   accountWith(service: Service): string | undefined {
     for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
     return undefined;
@@ -84,7 +81,7 @@ export class Accounts {
     return this.#opened;
   }
 
-  /** Why an account is not open; undefined if opening it was not tried. */
+  /** Says why an account is not open; undefined if nobody has tried to open the account. */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }
@@ -130,7 +127,7 @@ export class Accounts {
       acceptedMissing: acceptedMissingOf(stored),
     };
     this.#opened.set(stored.key, opened);
-    // Do not wait: calls under way with the old service end by themselves.
+    // Do not wait for the old service: its calls under way end by themselves.
     if (known !== undefined) void this.#end(known);
     return opened;
   }
@@ -160,7 +157,7 @@ export class Accounts {
     await Promise.all([...[...this.#opened.keys()].map((key) => this.close(key)), ...this.#ending]);
   }
 
-  /** The account as a kind sees it. */
+  /** Builds the view of an account that kinds see. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
@@ -178,7 +175,7 @@ export class Accounts {
     };
   }
 
-  /** How much longer requests with one of the account's credentials must pause or slow down. */
+  /** Returns how much longer requests with one of the account's credentials must pause or slow down. */
   slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
     const healths = servicesOf(opened).map((service) => service.health());
@@ -187,7 +184,7 @@ export class Accounts {
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
   }
 
-  /** The view of an account that cannot be used, with the endpoint and account id that the object was bound to. */
+  /** Builds the view of an account that cannot be used, with the endpoint and account id that the object was bound to. */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
@@ -201,7 +198,7 @@ export class Accounts {
     };
   }
 
-  /** True when a namespace may use a cluster-wide account; none may by default. */
+  /** True when a namespace may use the account. A cluster-wide account allows no namespace by default. */
   allows(account: Stored, namespace: string): boolean {
     if (account.kind.scope === 'Namespaced') return true;
     return isAllowed(specOf(account).allowedNamespaces, namespace, this.#options.labelsOf(namespace));
@@ -223,7 +220,7 @@ export class Accounts {
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
 
-  /** Returns the last settings for a while when the Secret is gone: a namespace that is being deleted may lose it first. */
+  /** Returns the last settings for a while after the Secret is gone, since a namespace that is being deleted may lose the Secret first. */
   #lastToken(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
@@ -239,7 +236,7 @@ export class Accounts {
   }
 }
 
-/** Why nothing may be created or deleted in the account; undefined while no list lacks what we own. */
+/** Says why nothing may be created or deleted in an account; undefined while no list lacks owned objects. */
 export function whyFrozen({ missing }: OpenAccount): string | undefined {
   if (missing.size === 0) return undefined;
   const count = [...missing.values()].flat().length;
@@ -247,7 +244,7 @@ export function whyFrozen({ missing }: OpenAccount): string | undefined {
   return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
 }
 
-/** The services that are open, one for each credential. */
+/** Returns the open services of an account, one for each credential. */
 function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }
@@ -267,7 +264,7 @@ interface AccountSpec {
   readonly allowedNamespaces?: AllowedNamespaces;
 }
 
-/** Why an account's service is not open. */
+/** Why the service of an account is not open. */
 export interface Closed {
   readonly reason: Reason;
   readonly message: string;
@@ -305,7 +302,7 @@ async function settingsOf(
   };
 }
 
-/** Says what is wrong with a token; undefined when nothing is. A header can carry printable ASCII only. */
+/** Says what is wrong with a token; undefined for a good token. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'an empty key "token"';
   return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
@@ -313,7 +310,7 @@ function tokenFlaw(token: string): string | undefined {
     : 'a key "token" with characters that a header cannot carry';
 }
 
-/** The settings of the second credential, or why it cannot be used, such as another baseUrl in its Secret. */
+/** Builds the settings of the second credential, or says why it cannot be used, such as because of another baseUrl in its Secret. */
 async function dangerousSettingsOf(
   stored: Stored,
   main: ServiceSettings,
@@ -331,19 +328,19 @@ async function dangerousSettingsOf(
   };
 }
 
-/** The request budget of an account. */
+/** Returns the request budget of an account. */
 export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'requestsPerSecond' | 'concurrency'> {
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Turns settings into JSON, from which a fingerprint is made. */
+/** Converts settings to JSON, from which a fingerprint is made. */
 function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, ...rest } = settings;
   return { ...rest, caBundle: caBundle ?? '' };
 }
 
-/** The spec of an account, or empty values when it is not valid. */
+/** Returns the spec of an account, or empty values when the spec is not valid. */
 function specOf(stored: Stored): AccountSpec {
   if (stored.spec.is === 'valid' && isAccountSpec(stored.spec.value)) return stored.spec.value;
   return { externalId: '', credentialsRef: { name: '' } };
@@ -353,14 +350,14 @@ function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
-/** The newest value of the annotation `apphosting.dev/accept-missing` that status says was handled. */
+/** Returns the newest value of the annotation `apphosting.dev/accept-missing` that was handled, as status says. */
 function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
   const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
-/** Refuses an endpoint other than that of the account's first success, unless an annotation of the account accepts it. */
+/** Refuses an endpoint other than that of the account's first success, unless an annotation of the account accepts the new one. */
 function pinned(stored: Stored, endpoint: string): Closed | undefined {
   const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
@@ -372,7 +369,7 @@ function pinned(stored: Stored, endpoint: string): Closed | undefined {
   };
 }
 
-/** The namespaces that a shared account allows. */
+/** The namespaces that may use a cluster-wide account. */
 interface AllowedNamespaces {
   readonly names?: readonly string[];
   readonly selector?: {
@@ -387,7 +384,7 @@ interface AllowedNamespaces {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** True when a namespace may use the account: by default none may, and a selector needs the namespace's labels. */
+/** True when a namespace may use the account. By default no namespace may, and a selector needs the labels of the namespace. */
 function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;

@@ -1,8 +1,9 @@
 /**
- * Decides whether the resources of an account may go on, when the account is reconciled again, and what it is used for.
+ * Decides whether the resources of an account may go on and when the account is reconciled again, and counts the use of the
+ * account.
  *
- * Guarantees: the resources of an account are reconciled when it begins or ceases to serve them, or its rules change; an
- * account whose lists suddenly lack what we own is frozen until that is explained; many changes of its resources cost one
+ * Guarantees: the resources of an account are reconciled when the account begins or ceases to serve them, or when its rules change.
+ * An account whose lists suddenly lack owned objects is frozen until that is explained. Many changes of its resources cost one
  * recount.
  */
 import type { EngineOptions } from '../options.ts';
@@ -25,12 +26,12 @@ import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
-/** After this delay an account counts its users again, once for all changes in between. */
+/** The delay after which an account counts its users again, once for all changes until then. */
 const recountMs = 30_000;
-/** The shorter delay for a change in how many users wait for the service or for a permission. */
+/** The delay of a recount when the number of users changes that wait for the service or for a permission. Shorter than usual. */
 const waitingMs = 5_000;
 
-/** Reasons for which an account is not Ready, while its objects still go on with what was read last. */
+/** Reasons for which an account is not Ready, while its objects still continue with what was read last. */
 const passing: ReadonlySet<string> = new Set<Reason>([
   'VisibilityLost',
   'ServiceUnavailable',
@@ -49,23 +50,23 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** The parts above, the queue, and a way to wake objects. */
+/** The parts of the engine that know accounts, and also the queue and a way to wake objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Enqueues every object that an index key leads to. */
+  /** Enqueues every object that is indexed under an index key. */
   readonly wake: (name: string) => void;
 }
 
-/** How many owned objects a list may lack, and which share of those that it should show. */
+/** How many owned objects a list may lack: this number or this share of those that it should show, whichever is greater. */
 const fewest = 3;
 const share = 0.05;
 
 /**
  * Decides whether the users of an account may go on, and enqueues the account and its users when that changes.
  *
- * It also freezes an account whose lists suddenly lack what we own: after a narrowed token, a switched account or a fault of
- * the service. While it is frozen nothing is created or deleted in it. That ends when every missing object shows again or is
- * proved gone, or when the account's owner accepts the loss.
+ * It also freezes an account whose lists suddenly lack owned objects: after a narrowed token, a switched account or a fault of the
+ * service. While an account is frozen, nothing is created or deleted in it. The freeze ends when every missing object shows again
+ * or is proved gone, or when the account's owner accepts the loss.
  *
  * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */
@@ -79,8 +80,8 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues an account to count its users when one came, went or changed its standing: at once when the account waits to be
-   * deleted, else once for many changes.
+   * Makes an account count its users again, after a user was created or deleted, or changed its `Standing`. An account that is
+   * being deleted is enqueued at once, others once for many changes.
    */
   recount(account: string, standings: readonly (Standing | undefined)[]): void {
     const { objects, queue } = this.#parts;
@@ -92,8 +93,8 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of a credential that got a 429, so that status says so: at once for the first one, after a delay for
-   * more.
+   * Enqueues the account of a credential that got a 429 or 425, so that status says so: at once for the first answer of this kind,
+   * after a delay for further ones.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -103,7 +104,7 @@ export class AccountGate {
     queue.enqueue(account, urgencies.change, told?.status === 'True' ? waitingMs : 0);
   }
 
-  /** Freezes an account whose list suddenly lacks objects that we own, and unfreezes it again. */
+  /** Freezes an account whose newest list suddenly lacks owned objects, and unfreezes it when the list shows them again. */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const users = subscriptions.usersOf(service, key);
@@ -114,7 +115,7 @@ export class AccountGate {
     if (items === undefined) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
-    // One is too many for an empty list, and for a list that has frozen the account already.
+    // A single missing object freezes the account when the list is empty, or when this list has frozen the account already.
     const isOneTooMany = items.size === 0 || opened.missing.has(key);
     const before = whyFrozen(opened);
     if (missing.length > (isOneTooMany ? 0 : Math.max(fewest, owned.length * share))) opened.missing.set(key, missing);
@@ -124,7 +125,10 @@ export class AccountGate {
     wake(indexKey.account(account));
   }
 
-  /** An object that the list should show, and whether it is missing; none for an object of which the list proves nothing. */
+  /**
+   * Returns an object that the list should show, and whether it is missing. Returns an empty list for an object of which the list
+   * proves nothing.
+   */
   #owned(
     object: string,
     id: string,
@@ -139,20 +143,20 @@ export class AccountGate {
     const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
     // An object that waits for something else is not read, so it could never be proved gone.
     if (!looks) return [];
-    // A list may not show yet what was written a short time ago.
+    // A list may not yet show an object that was written a short time ago.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
     if (items.has(id)) this.#accepted.delete(object);
     const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
     return [{ object, isMissing: !isExplained }];
   }
 
-  /** Acts on the annotation that accepts missing objects as gone, once for each of its values. */
+  /** Handles the annotation that accepts missing objects as gone, once for each value of the annotation. */
   noteAccepted(stored: Stored): void {
     const token = acceptMissingToken(stored.object);
     const opened = this.#parts.accounts.opened(stored.key);
     if (token === undefined || opened === undefined || opened.acceptedMissing === token) return;
     opened.acceptedMissing = token;
-    // Write the value to status, or the next process would act on it once more.
+    // Write the value to status, or the next process would handle it once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
     if (opened.missing.size === 0) return;
     for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
@@ -169,7 +173,7 @@ export class AccountGate {
       return;
     }
     const { admission: before, service, spec } = opened;
-    // An account that is being deleted still serves its users, or their deletion could not finish.
+    // An account that is being deleted still serves its users, or their deletions could not finish.
     const isKnown = before?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const rules = JSON.stringify([spec.lifecycle, spec.allowedNamespaces]);
@@ -192,7 +196,10 @@ export class AccountGate {
 
 const mostNamed = 3;
 
-/** Counts what an account is used for. With a label selector no orphans are reported: another operator may have their resources. */
+/**
+ * Counts what an account is used for. With a label selector no orphans are reported, since their resources may belong to another
+ * operator.
+ */
 export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
   const users = objects.indexedBy(indexKey.account(account.key));
@@ -208,7 +215,7 @@ export function usageOf(around: AccountParts, account: Stored, opened: OpenAccou
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
-    // The first few are given in words, because their messages say which call was refused.
+    // Name the first few resources, because their messages say which call was refused.
     forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
     orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
@@ -237,7 +244,7 @@ function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): re
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** The marks of the resources of a kind that have no object in the service yet. */
+/** Returns the marks of the resources of a kind that have no object in the service yet. */
 function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
   { service }: OpenAccount,

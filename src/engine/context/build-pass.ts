@@ -1,6 +1,6 @@
 /**
- * Builds the pass: everything that a kind decides on, such as the object, its account, the resources that it refers to, and
- * those that refer to it.
+ * Builds the pass: everything that a kind decides on, such as the object, its account, the resources that it refers to, and the
+ * resources that refer to it.
  */
 import { isRecord, type Secret } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -32,10 +32,10 @@ import type { Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
-/** What an object needs from outside, with its account as kinds see it. */
+/** Everything outside of an object that its pass needs, with the account as kinds see it. */
 type Given = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
-/** Builds the pass from the context as it is now. */
+/** Builds the pass from the current state of the reconcile. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
@@ -46,7 +46,8 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // Resources from before a take-over may have been created in the service by the previous leader, so they do not count as new.
+  // The previous leader may have created objects in the service for resources from before a take-over. So these resources do not
+  // count as new.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -86,20 +87,20 @@ export function buildPass<Seen extends View>(
   };
 }
 
-/** True when nothing may be written to the service for this object: the account or its own spec says so. */
+/** True when nothing may be written to the service for this object, because the account or the object's own spec says so. */
 export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
   const isOwn = kind.life === 'long' && lifecycleIn(spec).managementPolicy === 'Observe';
   return isOwn || account.managementPolicy === 'Observe';
 }
 
-/** The fields of `lifecycle` in a valid spec; none for a kind without them. */
+/** Returns the fields of `lifecycle` in a valid spec; none for a kind without `lifecycle`. */
 function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' | 'adoption'>> {
   const { lifecycle = {} } = isRecord(spec) ? spec : {};
   // The cast is safe: the schema of the kind has accepted the spec.
   return lifecycle as Partial<Lifecycle>;
 }
 
-/** What an object needs from outside: its opened account, and the Secrets, ConfigMaps and objects that its spec names. */
+/** What an object needs from outside: its open account, and the Secrets, ConfigMaps and objects that its spec names. */
 export interface Resources {
   readonly opened: OpenAccount;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -107,14 +108,14 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** The maps for a pass without Secrets, ConfigMaps and referred objects. */
+/** Empty maps, for a pass without Secrets, ConfigMaps and referred objects. */
 export const noResources = {
   secrets: new Map<string, never>(),
   configMaps: new Map<string, never>(),
   referred: new Map<string, never>(),
 } as const;
 
-/** Something that an object needs is not there yet; the verdict says what. Without a verdict, the engine wakes the object soon. */
+/** Says that something that an object needs is not there yet. Without a verdict, the engine wakes the object soon. */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }
@@ -176,7 +177,7 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
-  // The conditions of a paused account do not change, so they do not say why it is closed.
+  // The conditions of a paused account do not change, so they do not say why the account is closed. Say it on the object.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
@@ -201,7 +202,10 @@ function unready(message: string): { readonly verdict: Verdict } {
   return { verdict: { is: 'wait', reason: 'AccountNotReady', message } };
 }
 
-/** The objects that a spec refers to, or what they lack; undefined while one is still being created, which wakes this object. */
+/**
+ * Returns the objects that a spec refers to, or what they lack. Returns undefined while one of them is still being created; its
+ * creation wakes this object.
+ */
 function referencesOf(
   stored: Stored,
   needs: readonly ReferenceNeed[],
@@ -237,7 +241,7 @@ function referencesOf(
   return found;
 }
 
-/** True for an object that was not reconciled yet, or whose creation is under way: those that refer to it do not say what it lacks. */
+/** True for an object that was not reconciled yet or is being created. Objects that refer to it wait without saying so in status. */
 export function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
   const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
@@ -264,7 +268,7 @@ async function materialOf<Value>(
   return found;
 }
 
-/** The object as a kind sees it. */
+/** Describes the object as kinds see it. */
 function subjectOf(stored: Stored): Subject {
   const { metadata } = stored.object;
   return {
@@ -284,7 +288,7 @@ function subjectOf(stored: Stored): Subject {
 //
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
 
-/** The oldest other resource that claims an id: of the same kind, in the same account of the service. */
+/** Finds the oldest other resource that claims an id, of the same kind and in the same account of the service. */
 function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
   const others = claiming(parts, stored, stored.kind.kind, id).filter((other) => mayClaim(other, parts.accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
@@ -292,7 +296,7 @@ function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType
   return { name: storedInWords(first), goesFirst: goesFirst(first.object, stored.object) };
 }
 
-/** Other resources of a kind in the same account of the service that claim an id. */
+/** Returns the other resources of a kind that claim an id in the same account of the service. */
 function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Stored[] {
   const mine = accounts.opened(stored.account)?.service;
   return objects
@@ -300,7 +304,7 @@ function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: str
     .filter((other) => other.key !== stored.key && sameAccount(other, mine, accounts));
 }
 
-/** Resources of a kind that use the same account of the service, even through another account resource. */
+/** Returns the resources of a kind that use the same account of the service, even through another account resource. */
 function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
   const mine = accounts.opened(stored.account)?.service;
   const others = [...accounts.allOpened()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
@@ -325,7 +329,7 @@ function relation(other: Stored): Related {
   };
 }
 
-/** True when an object may claim an id: its status has the id, or its spec names it and adoption is allowed. */
+/** True when an object may claim an id: its status has the id, or its spec names the id and adoption is allowed. */
 function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const opened = accounts.opened(other.account);
@@ -344,15 +348,15 @@ function samePlace(one: Place, other: Place): boolean {
   return one.endpoint === other.endpoint && one.accountId === other.accountId;
 }
 
-/** The keys of all resources whose spec refers to this object. */
+/** Returns the keys of all resources whose spec refers to this object. */
 export function usersOf({ objects }: AccountParts, { object }: Stored): readonly string[] {
   const users = objects.indexedBy(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
   return users.map(({ key }) => key).toSorted();
 }
 
 /**
- * Counts the resources that use this account, and names the first few. A resource that the account does not allow counts only
- * while it has our finalizer.
+ * Counts the resources that use this account, and names the first few. A resource that the account does not allow counts only while
+ * it has our finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.indexedBy(indexKey.account(stored.key));

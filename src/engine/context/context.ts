@@ -1,8 +1,9 @@
 /**
  * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
  *
- * Guarantees: status is written with uid and resourceVersion, and only when more than its ever-changing fields differ; a new id
- * is written until it is in status; a create that this process has begun stays known even when somebody wipes the status.
+ * Guarantees: status is written with uid and resourceVersion, and only when more than its ever-changing fields differ. Writing a
+ * new id is retried until the id is in status. A create that this process has begun stays known even when somebody wipes the
+ * status.
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -28,13 +29,13 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** Changes that only concern what the service shows wait at most this long before status is written. */
+/** How long status may wait for a change that only concerns facts shown by the service. */
 const newsWaitMs = 120_000;
 
-/** Verdicts with these reasons mention the lost call in their own message. */
+/** The reasons of verdicts whose own message already mentions the lost call. */
 const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
-/** A pass that records what is read of the service. */
+/** A pass whose view records what the kind reads of the service. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
 /** The state of one reconcile: the object, and what was learned so far. It also writes the object's status and finalizer. */
@@ -45,7 +46,7 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: what is stored, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** The service at the start of the reconcile. It redacts messages even after the account was closed. */
+  /** The service at the start of the reconcile. It still redacts messages after the account was closed. */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -57,7 +58,7 @@ export class ReconcileContext {
     this.remember(this.inProcess.unwritten);
   }
 
-  /** True when an answer of the service told what status does not have yet: an id, or that hidden settings arrived. */
+  /** True when an answer of the service has told something that is not in status yet: an id, or that the service took hidden settings. */
   get hasUnwritten(): boolean {
     return this.inProcess.unwritten !== undefined;
   }
@@ -97,12 +98,12 @@ export class ReconcileContext {
   }
 
   /**
-   * The open service for a call, or why its credential cannot be used; undefined when the account was closed or changed after
-   * the call was decided on.
+   * Returns the open service for a call, or why the call's credential cannot be used. Returns undefined when the account was closed
+   * or changed after the call was decided on.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { opened } = this;
-    // A reopened service is not used before a read has proved that its token sees the account.
+    // Do not use a reopened service before a read has proved that its token sees the account.
     if (opened?.admission?.admitted !== true) return undefined;
     const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(opened);
     const isSame =
@@ -116,7 +117,7 @@ export class ReconcileContext {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
   }
 
-  /** Until when a journalled call may still arrive, as a time for messages. */
+  /** Returns until when a journalled call may still arrive, as a time for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = this.inProcess.journalSeen(journal, momentOf(clock));
@@ -124,8 +125,8 @@ export class ReconcileContext {
   }
 
   /**
-   * Writes the status that is being built, unless it is stored already. False when somebody else wrote first, or when the
-   * spec has changed meanwhile: then the reconcile must end.
+   * Writes the status that is being built, unless it is stored already. Returns false when somebody else wrote first, or when the
+   * spec has changed meanwhile. Then the reconcile must end.
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
@@ -144,7 +145,7 @@ export class ReconcileContext {
         ? await writer.writeStatus(this.object, status)
         : await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render));
     this.inProcess.unwritten = undefined;
-    // The object was deleted before its id could be written: an event is the only record of it.
+    // The object was deleted before its id could be written. An event is the only record of the id.
     if (unwritten !== undefined && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
@@ -154,7 +155,7 @@ export class ReconcileContext {
     return object.metadata.generation === generation;
   }
 
-  /** The status to write over what somebody else has written meanwhile; undefined when the journal in it is no longer ours. */
+  /** Returns the status to write over another writer's newer status; undefined when the journal in that status is no longer ours. */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
     const { uid, generation } = this.object.metadata;
@@ -164,13 +165,13 @@ export class ReconcileContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // Keep what the service answered, but not conditions that are about an older spec.
+    // Keep what the service answered, but drop conditions that are about an older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return this.#render(newest, learned);
   }
 
-  /** Renders a status. Its lists stay as they are when none are given. */
+  /** Renders a status. Without `lists`, its lists stay as they are in the object. */
   #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
@@ -186,7 +187,7 @@ export class ReconcileContext {
     this.parts.wrote(stored);
   }
 
-  /** Publishes what stays in the service of an object that was deleted during a call. */
+  /** Publishes what an object that was deleted during a call leaves in the service. */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -194,9 +195,8 @@ export class ReconcileContext {
   }
 
   /**
-   * Ends the reconcile with a verdict: writes the whole set of conditions, publishes what changed, keeps polling what was
-   * read, and returns when to reconcile again. Without a pass the object was not read, and the observed part of status
-   * stays.
+   * Ends the reconcile with a verdict: writes all conditions, publishes what changed, keeps polling what was read, and returns when
+   * to reconcile again. Without a pass the object was not read, and the part of status that shows the service stays.
    */
   async conclude(told: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
     const { inProcess, memory, parts, stored } = this;
@@ -243,12 +243,12 @@ export class ReconcileContext {
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
 
-  /** Adds to a verdict that a call is in doubt, and until when it may still arrive. */
+  /** Adds to a verdict that a call is in doubt, and until when that call may still arrive. */
   #withDoubt(verdict: Verdict): Verdict {
     const { journal } = this.memory;
     if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined)
       return verdict;
-    // A call with a requestId may be sent again as it is: the service recognises it.
+    // A call with a requestId may be sent again as it is, since the service recognises the id.
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
     const until = this.arrivesUntil(journal);
@@ -256,7 +256,7 @@ export class ReconcileContext {
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 
-  /** True when only shown facts changed and other objects of the account wait for a worker: then the write can wait. */
+  /** True when the status write can wait: only shown facts changed, and other objects of the account wait for a worker. */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
     if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
@@ -266,7 +266,7 @@ export class ReconcileContext {
     return now - inProcess.newsSince < newsWaitMs;
   }
 
-  /** Redacts a verdict before any text is cut: cutting first could leave a part of a secret. */
+  /** Redacts the texts of a verdict before any of them is cut, since a cut could leave a part of a secret. */
   #redactedVerdict(verdict: Verdict): Verdict {
     const { conditions, message } = verdict;
     return {
@@ -288,7 +288,7 @@ export class ReconcileContext {
     }
   }
 
-  /** Sets our finalizer on the object; false when somebody else wrote the object first. */
+  /** Sets our finalizer on the object. Returns false when somebody else wrote the object first. */
   async hold(): Promise<boolean> {
     const held = await this.parts.writer.hold(this.object);
     if (held.is !== 'written') return false;
@@ -296,7 +296,7 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes our finalizer and forgets the object; publishes what stays in the service. */
+  /** Removes our finalizer from the object and forgets the object. Publishes what stays in the service. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
@@ -310,7 +310,7 @@ export class ReconcileContext {
   }
 }
 
-/** True while the journal holds a create without an id, or a change whose effect is told by comparing with `before`. */
+/** True while the journal has a create without an id, or a change that is checked by comparing with `before`. */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
@@ -322,7 +322,7 @@ function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** The lists of differences from what a kind shows or from a status; a missing list is empty. */
+/** Returns the lists of differences in a status or in what a kind shows; a missing list is empty. */
 function listsOf(shown: unknown): StatusLists {
   const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
   return { drift, unverified, leftover };

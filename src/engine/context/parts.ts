@@ -7,13 +7,13 @@ import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
   readonly locks: ExclusiveLocks;
-  /** Takes the object as our own write returned it, before the watch delivers it. */
+  /** Stores the object that our own write returned, before the watch delivers it. */
   wrote(stored: Stored): void;
-  /** Wakes an object when the owner of a claimed id gives the id up. */
+  /** Makes an object wait for a claimed id: the object is enqueued when the owner of the id gives it up. */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(stored: Stored, verdict: Verdict): void;
-  /** Counts a call of an account as begun; the returned function counts it as ended. */
+  /** Counts a call of an account as begun. Returns a function that counts the call as ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
   isCrowded(account: string): boolean;

@@ -1,7 +1,4 @@
-/**
- * Tells people about an object: events, log lines and metrics, its conditions, and what a message says of a deletion that is
- * held up.
- */
+/** Tells people about an object: by events, log lines, metrics and conditions, and by messages about a deletion that is held up. */
 import { sameJson } from '../../base/json.ts';
 import type { Call, Condition, OwnCondition, Told, Verdict, Memory, Step } from '../kind/contract/step.ts';
 import { type AnyKind, annotations } from '../kind/contract/define.ts';
@@ -11,10 +8,10 @@ import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
 import { isoSeconds } from '../../base/time.ts';
 
-/** Reasons for waiting that deserve a Warning event. */
+/** The reasons for waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
-/** Publishes a change of Ready; a first success has no event here, because the event of the call already tells it. */
+/** Publishes a change of Ready. A first success gets no event here, because the event of the call already tells it. */
 export function announce(
   { log, events }: EngineParts,
   object: KubeObject,
@@ -42,7 +39,7 @@ const doneReasons = {
   read: 'Read',
 } as const;
 
-/** Publishes a call to the service; `shown` redacts a text for people. */
+/** Publishes a call to the service as an event, a log line and a metric. `shown` redacts a text for people. */
 export function publishCall(
   { events, log, metrics }: EngineParts,
   object: KubeObject,
@@ -55,7 +52,7 @@ export function publishCall(
   const tell = (type: 'Normal' | 'Warning', { reason, note }: Told): void =>
     events.record({ regarding: object, type, reason, action: reason, note: shown(note) });
   metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
-  // A call that was not carried out is logged at debug level only: status gives its reason.
+  // Log a call that was not carried out at debug level only, because status gives the reason.
   const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
   log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
@@ -70,7 +67,7 @@ export function publishCall(
   events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
 }
 
-/** Publishes what stays in the service after a resource is deleted. */
+/** Publishes what a deleted resource leaves in the service. */
 export function publishRetained(
   { events, log }: Pick<EngineParts, 'events' | 'log'>,
   stored: Stored,
@@ -82,11 +79,11 @@ export function publishRetained(
 
 // ---- deletions that are held up --------------------------------------------------------------------------------
 //
-// Deletions that cannot be carried out as usual.
+// Handles deletions that cannot be carried out as usual.
 //
 // Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
 
-/** Reasons for which a deletion waits although nothing in the service stands in its way. */
+/** The reasons for which a deletion waits although nothing in the service blocks it. */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'EndpointChanged',
@@ -96,8 +93,8 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /**
- * The release of a deleted object that needs no call to the service: an unused account, or `on-delete: Retain`. Undefined
- * for all others.
+ * Returns the step that releases a deleted object without a call to the service: for an unused account, or with `on-delete:
+ * Retain`. Returns undefined for all other objects.
  */
 export function releasedWithoutCall(
   { object, kind }: Stored,
@@ -112,7 +109,7 @@ export function releasedWithoutCall(
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
-/** Adds to the message of a blocked deletion which annotation lets it finish. */
+/** Adds to the message of a blocked deletion which annotation lets the deletion finish. */
 export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
@@ -124,7 +121,7 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
   };
 }
 
-/** Says what stays in the service when only the resource is deleted. */
+/** Says what stays in the service when only the Kubernetes resource is deleted. */
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
@@ -135,7 +132,7 @@ export function staying({ id, journal }: Memory): string | undefined {
 
 const longestMessage = 1_024;
 
-/** Everything that a set of conditions is computed from. */
+/** Everything from which a set of conditions is computed. */
 interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
@@ -147,7 +144,7 @@ interface Conclusion {
   readonly wallMs: number;
 }
 
-/** Builds the whole set of conditions in the form that kstatus reads; lastTransitionTime changes only with the status. */
+/** Builds all conditions in the form that kstatus reads. A condition's lastTransitionTime changes only with its status. */
 export function conclude(conclusion: Conclusion): readonly Condition[] {
   const { verdict, own, drifted } = conclusion;
   const drift: readonly OwnCondition[] =
@@ -158,10 +155,10 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** Reasons that announce a call, which a paused object does not make. */
+/** The reasons that announce a call. A paused object makes no calls. */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
-/** The conditions while paused: as they were, unless they are about an older generation or announce a call. */
+/** Returns the conditions of a paused object: unchanged, unless they are about an older generation or announce a call. */
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
   const ready = readyIn(previous);
   if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
@@ -224,8 +221,8 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
 }
 
 /**
- * The conditions of the kind itself: those of the verdict, those that the kind shows (undefined while the object cannot be
- * read), and `Unknown` for every other one that each status of the kind has.
+ * Returns the kind's own conditions: those of the verdict, those that the kind shows (undefined while the object cannot be read),
+ * and `Unknown` for every other one that the kind always has.
  */
 export function ownConditions(
   kind: AnyKind,
@@ -243,7 +240,7 @@ export function ownConditions(
   return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);
 }
 
-/** The kind's own conditions of an object that could not be read: unchanged, but those in `fleeting` become Unknown. */
+/** Returns the kind's own conditions of an object that could not be read: unchanged, except that those in `fleeting` become Unknown. */
 function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],

@@ -1,4 +1,4 @@
-/** The memory of this process between reconciles: what it sent for each object, which calls have to wait, which lists were used. */
+/** What this process remembers of objects between reconciles: what it sent, which calls have to wait, and which lists were used. */
 import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
@@ -18,7 +18,10 @@ import {
 
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
-  /** The fingerprint of the request. Undefined after an answer with an id, which changes the next request, until that is known. */
+  /**
+   * The fingerprint of the request. An answer with an id changes the next request, so the fingerprint is then undefined until that
+   * request is known.
+   */
   readonly digest: string | undefined;
   readonly at: number;
   /** True when the service said no; false when the call failed or its outcome is unknown. */
@@ -26,11 +29,11 @@ interface FailedCall {
   /** The verdict to repeat until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
-  /** True when the object was seen because of which the service refused the call, such as one of the same name. */
+  /** True when a list has shown the object that made the service refuse the call, such as another object of the same name. */
   readonly wasObstructed?: boolean;
 }
 
-/** A correction of a field that somebody else had changed. */
+/** A correction of fields that somebody else had changed in the service. */
 interface Correction {
   readonly generation: number;
   readonly field: string;
@@ -40,23 +43,23 @@ interface Correction {
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** A refused call is sent again after this long, unless something ends the pause before. */
+/** A refused call is sent again after this long, unless something ends the pause earlier. */
 const refusedForMs = 600_000;
 
-/** The memory of one object between reconciles. Losing it only costs time. */
+/** What this process remembers of one object between reconciles. Losing it only costs time. */
 export class InProcess {
   notes: Notes = {};
-  /** The newest value that we sent for each field of the object with the id `to`. */
+  /** The newest value that the operator sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
-  /** The open journal entry as written last. It counts even when somebody wipes the status. */
+  /** The open journal entry as it was last written. It counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
   /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
   unwritten: Partial<Memory> | undefined;
-  /** When the object first asked for the read that it waits for. */
+  /** When the object first asked for the read that it now waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object; undefined once it has sent or concluded something for it. */
+  /** Since when this process knows the object; undefined once this process has sent or concluded something for the object. */
   newSince: number | undefined;
   /** True when the last reconcile read the service; false while the object waits for something else. */
   looks = false;
@@ -64,17 +67,20 @@ export class InProcess {
   failedCall: FailedCall | undefined;
   /** The number of failed calls in a row. */
   failures = 0;
-  /** Since when the service has shown a change that is not written to status yet. */
+  /** Since when the service shows a change that is not written to status yet. */
   newsSince: number | undefined;
   /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
   readonly #uid: string;
   #journalSeen: (Moment & { readonly entry: string }) | undefined;
-  /** The object's mark in the account in which it was last looked at. */
+  /** The object's mark, with the account for which it was computed. */
   #marker: { readonly where: string; readonly text: string } | undefined;
-  /** The circumstances of the failed call besides its request, as text; any change of them ends the backoff. See `noteCircumstances`. */
+  /**
+   * Everything besides the request on which the failed call depends, as text. Any change of it ends the backoff. See
+   * `noteCircumstances`.
+   */
   #circumstances: string | undefined;
-  /** The newest corrections: those of the ten minutes before the last one. */
+  /** The corrections of the ten minutes before the newest one. */
   #corrections: readonly Correction[] = [];
 
   constructor(uid: string, newSince: number) {
@@ -82,14 +88,14 @@ export class InProcess {
     this.newSince = newSince;
   }
 
-  /** The newest values that we sent to the object with this id. */
+  /** Returns the newest values that the operator sent to the object with this id. */
   writtenTo(id: string | undefined): InProcess['wrote'] {
     return this.wrote?.to === id ? this.wrote : undefined;
   }
 
   /**
-   * Forgets a read that missed the object when a later one shows it: only two misses in a row prove that it is gone. Where a resource may miss
-   * several objects, each note has the id of its object as its name.
+   * Forgets that a read missed the object when a later read shows the object: only two misses in a row prove that it is gone. A
+   * resource that may miss several objects has a note for each, named by the object's id.
    */
   noteShown(id: string | undefined, view: RecordingView): void {
     for (const [name, at] of Object.entries(this.notes)) {
@@ -100,7 +106,7 @@ export class InProcess {
     }
   }
 
-  /** When this process first saw an open journal entry. */
+  /** Returns when this process first saw an open journal entry. */
   journalSeen(entry: JournalEntry | undefined, now: Moment): Moment {
     if (entry === undefined) {
       this.#journalSeen = undefined;
@@ -111,7 +117,7 @@ export class InProcess {
     return this.#journalSeen;
   }
 
-  /** The mark of the object in an account; it is computed once and kept. */
+  /** Returns the mark of the object in an account. The mark is computed once and kept. */
   mark(
     key: Pick<OperatorKey, 'marker'>,
     { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
@@ -123,15 +129,16 @@ export class InProcess {
 
   // ---- contested fields ----
 
-  /** Notes a correction of fields that somebody else had changed. */
+  /** Notes a correction of fields that somebody else had changed in the service. */
   corrected(generation: number, fields: readonly string[], at: number): void {
     const recent = this.#corrections.filter((one) => one.generation === generation && at - one.at < contestWindowMs);
     this.#corrections = [...recent, ...fields.map((field) => ({ generation, field, at }))];
   }
 
   /**
-   * The fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
-   * that, or the two writers would go on for ever. An edit of the spec, `reconcile-at`, or the service equalling the spec does.
+   * Returns the fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
+   * this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`, or values in the service that
+   * equal the spec end it.
    */
   contested(generation: number): ReadonlySet<string> {
     const ofSpec = this.#corrections.filter((one) => one.generation === generation);
@@ -139,7 +146,7 @@ export class InProcess {
     return new Set(often.map(([field]) => field));
   }
 
-  /** Starts correcting contested fields again. */
+  /** Starts to correct contested fields again. */
   endContest(): void {
     this.#corrections = [];
   }
@@ -149,21 +156,24 @@ export class InProcess {
   // Remembers calls that failed or were refused, and when each may be sent again.
   //
   // Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row.
-  // A refused call is repeated only after a long pause, or after the one that its kind chose. Another call is sent at once. The
-  // pause and the count end when the object, what it refers to, an annotation of ours, the credential, or the set of those that
-  // block its deletion changes. A service that can be read again ends the pause after a failure, and a name that becomes free
-  // the one after a refusal because of it. All of this is kept in memory: losing it costs one try.
+  // A refused call is repeated only after ten minutes, or after the pause that its kind chose. A different call is sent at once.
+  //
+  // The pause and the count of failures end when something changes on which the call may depend: the object, what it refers to,
+  // an annotation of ours, the credential, or the set of objects that block its deletion. The pause after a failure also ends
+  // when the service can be read again. The pause after a refusal because of a name also ends when the name becomes free.
+  //
+  // All of this is kept in memory only: losing it costs one try.
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
   /**
-   * Starts the backoff of a call: after a no as long as the verdict says, else ten minutes; after a failure a pause that grows
-   * with each one in a row, and at least as long as the verdict says. Returns the pause.
+   * Starts the backoff of a call, and returns the pause. After a refusal the pause is as long as the verdict says, or ten minutes.
+   * After a failure the pause grows with each failure in a row, and is at least as long as the verdict says.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // Keep only the end of the journal entry; the rest of what the verdict says was remembered the first time.
+    // Keep only the end of the journal entry: everything else in the verdict was remembered the first time.
     const { remember = {}, note: _noted, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
     this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo, until: failedCall.at + pauseMs };
@@ -171,24 +181,24 @@ export class InProcess {
     return pauseMs;
   }
 
-  /** Ends the backoff after a call that went well, or when no call is wanted any more. */
+  /** Ends the backoff after a call that succeeded, or when no call is wanted any more. */
   wentWell(): void {
     this.failedCall = undefined;
     this.failures = 0;
   }
 
-  /** The earlier failure that still holds this call back; undefined when the call may be sent. */
+  /** Returns the earlier failure that still holds this call back; undefined when the call may be sent. */
   backedOff(digest: string, now: number): FailedCall | undefined {
     const { failedCall, forced } = this;
     if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // The answer gave an id, so the digest of the next request is unknown: the first one that follows has to wait.
+    // The answer carried an id, so the digest of the next request was unknown: the first request after it has to wait.
     this.failedCall = { ...failedCall, digest };
     return failedCall;
   }
 
-  /** True when the backoff is over but the call was decided on a read from before its end. */
+  /** True when the backoff is over, but the call was decided on a read that began before the end of the backoff. */
   isSeenTooEarly(digest: string, now: number): boolean {
     const { failedCall, askedAt } = this;
     if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
@@ -196,8 +206,8 @@ export class InProcess {
   }
 
   /**
-   * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of
-   * this one.
+   * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of this
+   * object.
    */
   noteCircumstances(
     { metadata }: KubeObject,
@@ -205,7 +215,7 @@ export class InProcess {
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
-    // Annotations of others do not concern the operator, however often they change.
+    // Ignore annotations of other tools: they do not concern the operator, however often they change.
     const steering = Object.entries(metadata.annotations ?? {}).filter(
       ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
     );
@@ -216,13 +226,13 @@ export class InProcess {
     this.#circumstances = circumstances;
   }
 
-  /** Ends the pause after a failure, because the service can be read again. */
+  /** Ends the pause after a failure, because reads of the service succeed again. */
   recovered(now: number): void {
     if (this.failedCall?.isNo === false) this.failedCall = { ...this.failedCall, until: now };
   }
 }
 
-/** The memory of each object, by uid, so that a recreated object starts afresh. */
+/** What this process remembers of all objects, by uid, so that a recreated object starts afresh. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -248,23 +258,23 @@ export class InProcessStates {
 //
 // Subscriptions: which objects a change in the service concerns.
 //
-// Guarantees: a list is polled exactly while some object's last reconcile used it; an object that used one item is
-// reconciled when that item changes, one that used the whole list at any change.
+// Guarantees: a list is polled exactly while some object's last reconcile used the list. An object that used one item is
+// reconciled when that item changes. An object that used the whole list is reconciled at any change.
 
-/** The part of one read that a reconcile used: some ids, or the whole list. */
+/** The part of one read that a reconcile used: items and groups with these ids, or the whole list. */
 interface Use {
   readonly ids: string[];
   all: boolean;
 }
 
-/** Everything that one reconcile read of the service, by the key of the read. */
+/** Everything that one reconcile read from the service, by the key of the read. */
 type Looked = Map<string, Use & { readonly read: Read }>;
 
 interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
   readonly uses: Map<string, Use>;
-  /** True when its newest list failed. */
+  /** True when the newest list of the read failed. */
   isFailing: boolean;
 }
 
@@ -274,7 +284,7 @@ export class RecordingView implements View {
   readonly service: Service;
   readonly #freshSince: number;
 
-  /** Hides lists that began before `freshSince`, the time of a `reconcile-at`. */
+  /** Creates a view that hides lists that began before `freshSince`, the time of a `reconcile-at`. */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
     this.#freshSince = freshSince;
@@ -299,14 +309,14 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** The keys of the polled reads that were looked at and have no list since `at`. */
+  /** Returns the keys of the polled reads that were used and have no list since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** The rate-limited reads that were looked at and have neither a list nor a failure since `at`. */
+  /** Returns the rate-limited reads that were used and have neither a list nor a failure since `at`. */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -315,7 +325,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when one of the reads that were looked at has a list that began after `at` and shows this id. */
+  /** True when one of the reads that were used has a list that began after `at` and shows this id. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -340,7 +350,7 @@ export class RecordingView implements View {
   }
 }
 
-/** Polls a read, and starts anew when its interval has changed. */
+/** Polls a read, or continues to poll it. A read whose interval has changed is polled anew. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
@@ -348,14 +358,14 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, uses: known?.uses ?? new Map(), isFailing: known?.isFailing ?? false };
 }
 
-/** Keeps which objects each read of a service concerns. A read is polled while some object uses it. */
+/** Remembers which objects each read of a service concerns. A read is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
-  /** The objects that wait for the next list of a read, by service and key of the read. */
+  /** The objects that wait for the next list of a read, by service and by key of the read. */
   readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
-  /** Subscribes an object to what its newest reconcile looked at, and to nothing else. */
+  /** Subscribes an object to exactly the reads and items that its newest reconcile used. */
   replace(object: string, service: Service, looked: Looked): void {
     const before = this.#byObject.get(object);
     const reads = [...looked.values()].map(({ read, ids, all }) => this.#add(object, service, read, { ids, all }));
@@ -371,15 +381,15 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** Notes that an object waits for the next list of a read, whatever that shows. */
+  /** Notes that an object waits for the next list of a read, whatever that list shows. */
   ask(object: string, service: Service, key: string): void {
     const asking = this.#asking.get(service) ?? new Map<string, Set<string>>();
     this.#asking.set(service, asking.set(key, (asking.get(key) ?? new Set()).add(object)));
   }
 
   /**
-   * The objects that a finished list concerns: all users of a read that begins to fail or works again (`hasRecovered`), those
-   * that use what has changed, and those that wait for it.
+   * Returns the objects that a finished list concerns: all users of a read that begins to fail or works again (`hasRecovered`), the
+   * users of items that have changed, and the objects that wait for the list.
    */
   listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
     readonly objects: ReadonlySet<string>;
@@ -397,17 +407,20 @@ export class Subscriptions {
     return { objects, hasRecovered: hasTurned && problem === undefined };
   }
 
-  /** The objects that use a read, with the ids that each of them uses. */
+  /** Returns the objects that use a read, each with the ids that it uses. */
   usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Every read of a service that some object uses. */
+  /** Returns every read of a service that some object uses. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
-  /** Subscribes an object to a read. Returns the first subscriber's key, so that all who use a list share one copy of the text. */
+  /**
+   * Subscribes an object to a read. Returns the key of the read as the first subscriber has it, so that all subscribers share one
+   * copy of the text.
+   */
   #add(object: string, service: Service, read: Read, use: Use): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);

@@ -1,7 +1,7 @@
 import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
-/** Counts over all objects, for metrics. */
+/** The counts over all objects from which metrics are set. */
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /** Counts the objects by their conditions. */
@@ -33,9 +33,9 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
     // Every condition except Ready, which is in `objects`.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
-    // The age of the newest failed request, by kind.
+    // The age of the newest failed request, in seconds, for each kind.
     newestFailureSeconds,
-    // The users and the orphans of each account, as its status has them.
+    // The users and the orphans of each account, as the account's status has them.
     accounts: all.flatMap(({ kind, object, status }) =>
       kind.life === 'account' ? [usedAs(object.metadata, status.memory.facts)] : [],
     ),
@@ -46,7 +46,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   };
 }
 
-/** Counts equal rows. */
+/** Counts how often each row occurs. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
   const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {

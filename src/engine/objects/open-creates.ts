@@ -1,5 +1,5 @@
 /**
- * Open creates and exclusive locks: two calls whose effects could not be told apart are never under way together.
+ * Open creates and exclusive locks keep two calls apart whose effects could not be told apart after a lost answer.
  *
  * At most one object may have an open create of a given name in one collection of an account.
  *
@@ -20,14 +20,14 @@ import type { JournalEntry } from '../kind/contract/step.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 
-/** The creations under way: those of this process, and those in a journal. */
+/** The creates that may still take effect: those of this process, and those in a journal. */
 export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
-  /** The newest creation of each object, by uid. It stays for a horizon after its call, while lists may not show its result yet. */
+  /** The newest create of each object, by uid. It stays for a horizon after its call, while lists may not show the created object yet. */
   readonly #creations = new Map<string, Creation>();
-  /** The creations by account, collection and name, so that a look-up is fast however many there are. */
+  /** The creates by account, collection and name, so that a look-up is fast however many there are. */
   readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
@@ -36,24 +36,24 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Takes the right to create an object of this name, until the call has ended. */
+  /** Reserves the name in the journal entry: until the call has ended, no other object may create one of this name. */
   reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
     this.#note(stored, journal, Number.POSITIVE_INFINITY);
   }
 
-  /** The call has ended: from now on the journal shows what is still open. */
+  /** Ends the reservation of a name after the call has ended. From then on the journal shows whether the create is still open. */
   unreserve({ object: { metadata } }: Stored): void {
     const creation = this.#creations.get(metadata.uid);
     if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
-  /** Forgets the creation of an object that is gone from the service as well. */
+  /** Forgets the create of an object that is gone from the service as well. */
   forget({ object: { metadata } }: Stored): void {
     this.#drop(metadata.uid);
   }
 
-  /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive. */
+  /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive at the service. */
   noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
@@ -61,7 +61,7 @@ export class OpenCreates {
     this.#note(stored, journal, this.#clock.monotonic() + lateMs);
   }
 
-  /** Names another object with an open creation of this name, in this process or in a journal; undefined when there is none. */
+  /** Returns another object, in words, that has an open create of this name, in this process or in a journal; undefined without one. */
   other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
     const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
@@ -103,7 +103,7 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creations that ended so long ago that every list shows their result. Of these the map has the oldest first. */
+  /** Forgets creates that ended so long ago that every list shows their result. The map has the oldest creates first. */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
       if (until === Number.POSITIVE_INFINITY) continue;
@@ -113,7 +113,10 @@ export class OpenCreates {
   }
 }
 
-/** Stands for the holder while that is not stuck: with its name, each change of holder would rewrite the status of all that wait. */
+/**
+ * Stands for the holder of an open create that is not stuck. With the holder's name, each change of holder would rewrite the status
+ * of all objects that wait.
+ */
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
@@ -126,7 +129,7 @@ interface Creation {
   readonly uid: string;
   readonly key: string;
   readonly target: string;
-  /** Until when the creation may still arrive or be missing from a list; infinite while the call is under way. */
+  /** Until when the create may still arrive or be missing from a list; infinite while the call is under way. */
   until: number;
 }
 
@@ -135,19 +138,25 @@ interface Place {
   readonly accountId: string;
 }
 
-/** Names what is created: a name in a collection of one account of the service. */
+/** Returns a key for what is created: a name in a collection of one account of the service. */
 function targetOf({ endpoint, accountId }: Place, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
-/** Locks by name. They keep calls apart whose effects could not be told apart after a lost answer. */
+/** Locks by name. They keep two calls apart whose effects could not be told apart after a lost answer. */
 export class ExclusiveLocks {
-  /** The newest use of each lock. It stays: names are ids of environments and apps that somebody deploys, which are few. */
+  /**
+   * The newest use of each lock. Entries are never removed: the names are ids of environments and apps that somebody deploys, which
+   * are few.
+   */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 
-  /** Locks all of these names. False while another object holds one, or held one after the caller last looked (monotonic). */
+  /**
+   * Takes all of these locks. Returns false while another object holds one of them, or held one after the caller last read the
+   * service (monotonic).
+   */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {
       const use = this.#uses.get(name);

@@ -1,10 +1,10 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create; and
- * the status as it is written back.
+ * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create. Also
+ * renders their status for writing.
  *
- * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write; the index keys are
- * those of that form, and the references of older forms until that form is applied; a key is in the index exactly while its
- * object exists.
+ * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write. Its index keys are those
+ * of that form, and also the references of older forms until that form is applied. A key is in the index exactly while its object
+ * exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
@@ -22,24 +22,27 @@ export interface ParsedObject {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Parsing threw because of a mistake of ours: the next reconcile throws the same error. */
+    /** Parsing threw because of a bug of the operator: the next reconcile throws the same error. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
   /** Ids of the service that the spec names as its own. */
   readonly claims: readonly string[];
   readonly status: StoredStatus;
-  /** The key of the account that it belongs to; for an account, its own key. */
+  /** The key of the account that the object belongs to; for an account, its own key. */
   readonly account: string;
 }
 
-/** A parsed object in the index, with the index keys that lead to it. */
+/** A parsed object in the index, with the index keys under which it is found. */
 export interface Stored extends ParsedObject {
   readonly indexKeys: readonly string[];
 }
 
 // ---- names -----------------------------------------------------------------------------------------------------
 
-/** Names an object within the cluster: `ContactPoint/team-a/on-call`; the namespace of a cluster-scoped one is empty. */
+/**
+ * Returns the key of an object within the cluster, such as `ContactPoint/team-a/on-call`. The namespace of a cluster-scoped object
+ * is empty.
+ */
 export function keyOf(kind: string, namespace: string | undefined, name: string): string {
   return `${kind}/${namespace ?? ''}/${name}`;
 }
@@ -55,24 +58,27 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
-/** An object in the words of a message: `ContactPoint team-a/on-call`. */
+/** Returns the name of an object for messages, such as `ContactPoint team-a/on-call`. */
 export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** A stored object in the words of a message: `ContactPoint team-a/on-call`. */
+/** Returns the name of a stored object for messages, such as `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** The name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide one. */
+/** Returns the name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide account. */
 export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 // ---- the index -------------------------------------------------------------------------------------------------
 
-/** The keys of the index. Each stands for an account, a Secret or an id, and leads to the objects that its change concerns. */
+/**
+ * Builds index keys. An index key stands for an account, a Secret or an id, and finds the objects that must be reconciled when it
+ * changes.
+ */
 export const indexKey = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
@@ -83,7 +89,7 @@ export const indexKey = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-/** The key of the resource that an index key stands for; undefined for one that stands for something else. */
+/** Returns the key of the resource that an index key stands for; undefined for an index key of anything else. */
 export function referredKey(name: string): string | undefined {
   return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
 }
@@ -93,12 +99,15 @@ export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** All objects of our kinds by key, and the keys that each index key leads to. */
+/** All objects of our kinds by key, and the keys of objects by index key. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
-  /** Most index keys lead to one object. A set for each of these would take a tenth of all memory, so they hold the bare key. */
+  /**
+   * The keys of objects by index key. Most index keys find one object. A set for each of these would take a tenth of all memory, so
+   * they hold the bare key.
+   */
   readonly #index = new Map<string, string | Set<string>>();
 
   constructor(kinds: readonly AnyKind[], operatorNamespace: string) {
@@ -114,7 +123,7 @@ export class ObjectIndex {
     return this.#stored.values();
   }
 
-  /** Indexes the newest form of an object. A status that was parsed already is not parsed again. */
+  /** Indexes the newest form of an object. A given status is taken as it is and not parsed again. */
   apply(object: KubeObject, status?: StoredStatus): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
@@ -122,7 +131,7 @@ export class ObjectIndex {
     const before = this.#stored.get(key);
     const whole = parseStored(kind, object, before, status);
     const indexKeys = indexKeysOf(whole, this.#operatorNamespace);
-    // Until a changed spec is applied, the service still uses what the spec referred to before.
+    // Until a changed spec is applied, the service still uses what the spec referred to before. So keep these index keys.
     const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
     const dropped = isApplied ? [] : (before?.indexKeys ?? []).filter((name) => referredKey(name) !== undefined);
     const stored = { ...whole, indexKeys: [...new Set([...indexKeys, ...dropped])] };
@@ -137,7 +146,7 @@ export class ObjectIndex {
     return stored;
   }
 
-  /** Replaces the answer to our own write by the same object from the watch, so that memory holds only one copy of it. */
+  /** Replaces the object that our own write returned by the same object from the watch, so that memory holds only one copy. */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
     const stored = this.#stored.get(key);
@@ -149,7 +158,7 @@ export class ObjectIndex {
     this.#stored.delete(key);
   }
 
-  /** The objects that an index key leads to. */
+  /** Returns the objects that are indexed under an index key. */
   indexedBy(name: string): readonly Stored[] {
     const keys = this.#index.get(name) ?? [];
     return (typeof keys === 'string' ? [keys] : [...keys]).flatMap((key) => this.#stored.get(key) ?? []);
@@ -165,7 +174,7 @@ export class ObjectIndex {
   }
 }
 
-/** Parses an object. A given status is not parsed again, nor the spec if `before` has the same generation. */
+/** Parses an object. A given status is not parsed again. The spec is not parsed again either if `before` has the same generation. */
 export function parseStored(
   kind: AnyKind,
   object: KubeObject,
@@ -181,7 +190,7 @@ export function parseStored(
   return { key, kind, object, spec, needs, claims, status, account };
 }
 
-/** Parses a spec. A failure is stored with the object, so that it does not hold up the others. */
+/** Parses a spec. A failure is stored with the object, so that other objects are not affected. */
 function takeApart(
   kind: AnyKind,
   object: Pick<KubeObject, 'spec' | 'tooLarge'>,
@@ -204,7 +213,7 @@ function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>)
   return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
 }
 
-/** The key of an object's account: what `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
+/** Returns the key of an object's account: the one that `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
 function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
@@ -230,14 +239,14 @@ function indexKeysOf(stored: ParsedObject, operatorNamespace: string): readonly 
   ];
 }
 
-/** True when the first of two objects is older: it wins an id that both claim. */
+/** True when the first of two objects is older. The older object gets an id that both claim. */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
   return left.uid < right.uid;
 }
 
-/** The keys of the resources that a spec refers to. */
+/** Returns the keys of the resources that a spec refers to. */
 export function referredBy({ needs, object }: ParsedObject): readonly string[] {
   return (needs.references ?? []).map(({ kind, name }) => keyOf(kind, object.metadata.namespace, name));
 }
@@ -246,7 +255,7 @@ export function referredBy({ needs, object }: ParsedObject): readonly string[] {
 //
 // The status of an object: parsed from what Kubernetes stores, and rendered so that the API server accepts it.
 
-/** A journal entry that lacks what the next step needs counts as unreadable. */
+/** The schema of a usable journal entry. An entry that lacks what the next step needs counts as unreadable. */
 const Journal = InternalStatus.journal.refine((entry) => entry === undefined || isUsable(entry));
 
 function isUsable(entry: NonNullable<z.output<typeof InternalStatus.journal>>): boolean {
@@ -263,16 +272,16 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A parsed status: what the engine keeps in it, and what a new status is compared with. */
+/** A parsed status: what the engine remembers in it, and what a new status is compared with. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** The text of a journal that cannot be parsed. Nothing is sent until a person has looked at it. */
+  /** The text of a journal that cannot be parsed. Nothing is sent for the object until a person has looked at the journal. */
   readonly damaged: unknown;
 }
 
-/** Parses a status. Unreadable parts count as absent, except the journal. */
+/** Parses a status. Unreadable parts count as absent, except an unreadable journal. */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const fields = flat(status);
   const { externalId: id, ownership, binding, applied, conditions = [], lastHandledReconcileAt } = Common.parse(fields);
@@ -293,7 +302,7 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   };
 }
 
-/** The fields of a status, with those under its `internal` beside the others. */
+/** Returns the fields of a status, with the fields under `internal` moved to the top. */
 function flat(status: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(status)) return {};
   const { internal, ...fields } = status;
@@ -305,12 +314,12 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 
 const mostCuts = 20;
 
-/** The shared status fields for people, which may be cut. The engine reads the other fields back, so they stay whole. */
+/** The shared status fields for people, which may be cut. The engine reads the other shared fields back, so they are never cut. */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
- * Renders the whole status without undefined fields. What people read is cut to the limits of the schema, and `truncated`
- * says so.
+ * Renders the whole status without undefined fields. Fields for people are cut to the limits of the schema, and `truncated` lists
+ * the cuts.
  */
 export function renderStatus(
   kind: AnyKind,
@@ -338,7 +347,7 @@ export function renderStatus(
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
-      // A journal that cannot be read stays as it is.
+      // Write a journal that cannot be read back unchanged.
       journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
@@ -346,17 +355,17 @@ export function renderStatus(
   });
 }
 
-/** Joins the cut lists: each field once, with its greatest length. */
+/** Merges the cut lists, so that each field is named once, with its greatest length. */
 function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** The group in which the status of an account counts a resource. */
+/** How the status of an account counts a resource. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** The group in which the account counts a resource, by the resource's own status; undefined when it is gone. */
+/** Returns the group in which the account counts a resource, by the status of the resource; undefined when the resource is gone. */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};
@@ -364,7 +373,7 @@ export function standingOf(stored: Stored | undefined): Standing | undefined {
   return reason === 'Throttled' || reason === 'Forbidden' ? reason : 'NotReady';
 }
 
-/** The condition Ready among those of a status. */
+/** Returns the condition Ready of a status. */
 export function readyIn(conditions: readonly Condition[]): Condition | undefined {
   return conditions.find(({ type }) => type === 'Ready');
 }
@@ -374,12 +383,12 @@ export function isHeldByUs({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** The value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
+/** Returns the value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
 export function reconcileToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.reconcileAt);
 }
 
-/** The value of `apphosting.dev/accept-missing`, cut to what fits into status. */
+/** Returns the value of `apphosting.dev/accept-missing`, cut to what fits into status. */
 export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.acceptMissing);
 }

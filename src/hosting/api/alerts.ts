@@ -47,7 +47,7 @@ const Alert = z.compile(
     })
     .transform(({ contactPoints, createdAt, ...rest }) => ({
       ...rest,
-      /** Undefined when the answer lists neither ids of contact points nor contact points. */
+      /** The ids of the contact points; undefined when the answer lists neither ids of contact points nor contact points. */
       contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
       createdAtMs: createdAt,
     })),
@@ -73,7 +73,7 @@ export function usedByAlertsOf(body: unknown): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
-/** What a user sets of an alert. */
+/** The fields of an alert that a user sets. */
 const settings = {
   name: Text,
   description: AnyText.exactOptional(),
@@ -118,7 +118,7 @@ export const postAlertToggle = endpoint(
   z.strictObject({ alertId: Id, enabled: z.boolean() }),
 );
 
-/** Makes the service fetch the live state of an alert. Although it is a POST, it changes nothing and may be repeated. */
+/** Makes the service fetch the live state of an alert. Although the request is a POST, it changes nothing and may be repeated. */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
 /** Deletes an alert for good. */
@@ -128,7 +128,7 @@ export function deleteAlert(alertId: string): Request {
 
 const alertLists = 'alerts/';
 
-/** The id of the environment, taken from the key of the read that lists its alerts. */
+/** Returns the id of the environment in the key of the read that lists the environment's alerts. */
 export function environmentOfAlerts(key: string): string {
   return key.slice(alertLists.length);
 }
@@ -158,7 +158,7 @@ export function alertOf(alertId: string): Read<AlertItem> {
   };
 }
 
-/** Reads the live state of one alert, at most once in `everyMs`; all such reads share a part of the budget. */
+/** Reads the live state of one alert, at most once in `everyMs`. All such reads share a part of the budget. */
 export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {
   return {
     key: `alertState/${alertId}`,

@@ -64,7 +64,7 @@ const Record = z.object({
   isCliDeployment: optional(z.boolean()),
 });
 
-/** The record of `GET /app`. */
+/** The full record of an app, as `GET /app` returns it. */
 export type AppRecord = Readonly<z.output<typeof Record>>;
 
 const AppEnv = z
@@ -78,7 +78,7 @@ const AppEnv = z
     deploymentName: lenient(words),
     cliEnvName: optional(compared),
     hosts: lenientList(words),
-    /** A word of the service; the interface fixes neither the words nor their case. */
+    /** The status of the environment, a word of the service. The interface fixes neither the words nor their case. */
     status: optional(word),
     resources: lenient(
       z.object({
@@ -96,7 +96,7 @@ const AppEnv = z
 /** An app environment as `GET /app-envs` lists it. */
 export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
-/** A version: a bare text, or an object with the text under one of these names. */
+/** The schema of a version: a bare text, or an object with the text under one of these names. */
 const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'value');
 
 const Preset = z
@@ -135,7 +135,7 @@ export function environmentsAffectedOf(body: unknown): number | undefined {
   return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }
 
-/** What both the creation and a change of an app take. */
+/** The fields that both the creation and a change of an app accept. */
 const settings = {
   port: number.exactOptional(),
   dockerPreset: Text.exactOptional(),
@@ -145,7 +145,7 @@ const settings = {
   contextDir: Text.exactOptional(),
   dockerfilePath: Text.exactOptional(),
   customDockerfileContent: MaybeSecret.exactOptional(),
-  /** Takes any key, because the interface does not say how the field for concurrency is called. */
+  /** Accepts any key, because the interface does not say how the field for concurrency is called. */
   jobConfig: AnyObject.exactOptional(),
 };
 
@@ -211,8 +211,8 @@ export function appOf(appId: string): Read<AppRecord> {
 }
 
 /**
- * Reads the full record of an app again whenever the list of apps shows a new `updatedAt` for it. It also reads every hour, since
- * the service may not renew `updatedAt` at each change.
+ * Reads the full record of an app again whenever the list of apps shows a new `updatedAt` for it. Also reads the record every hour,
+ * since the service may not renew `updatedAt` at each change.
  */
 export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
   return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };

@@ -51,7 +51,7 @@ export interface ContactPointWithSecrets extends ContactPointItem {
   readonly config: JsonObject | undefined;
 }
 
-/** The settings of a config that are not secret; every other text is kept as a `Secret`. */
+/** The settings of a config that are not secret. Every other text of a config is kept as a `Secret`. */
 const openSettings = {
   addresses: z.array(Text).readonly().exactOptional(),
   httpMethod: z.string().exactOptional(),
@@ -147,8 +147,8 @@ export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
 }
 
 /**
- * Reads a contact point with its config again whenever the list shows a new `updatedAt` for it. It also reads every hour, since
- * the service may not renew `updatedAt` at each change. The token needs the Secrets Access permission.
+ * Reads a contact point with its config again whenever the list shows a new `updatedAt` for it. Also reads the contact point every
+ * hour, since the service may not renew `updatedAt` at each change. The token needs the Secrets Access permission.
  */
 export function contactPointWithSecretsOf(
   contactPointId: string,

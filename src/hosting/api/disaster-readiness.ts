@@ -45,7 +45,7 @@ export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 const Settings = z.object({
   destinationRegion: optional(compared),
   mode: optional(compared),
-  /** Null: the platform's storage. Undefined: the source's storage is inherited, or the service shows nothing. */
+  /** The storage credential. Null means the platform's storage; undefined means that the source's storage is inherited or is not shown. */
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -57,10 +57,10 @@ const Settings = z.object({
 /** The settings of a protection, as far as the service shows them. */
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
-/** A word: a bare text, or an object with the text under `reason` or `name`. */
+/** The schema of a word of the service: a bare text, or an object with the text under `reason` or `name`. */
 const Word = bareOrIn(words, 'reason', 'name');
 
-/** A region: a bare text, or an object with the text under `region` or `name`. */
+/** The schema of a region: a bare text, or an object with the text under `region` or `name`. */
 const Region = bareOrIn(compared, 'region', 'name');
 
 const Source = z.preprocess(
@@ -85,7 +85,7 @@ const Source = z.preprocess(
   }),
 );
 
-/** An environment, and whether the service can protect it. */
+/** An environment that can be a source, and whether the service can protect it. */
 export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
@@ -109,7 +109,7 @@ export type DrOperation = Readonly<z.output<typeof Operation>>;
 
 const unshown: DrOperation = Operation.parse({});
 
-/** Merges the active operation with `activeOperationId`; returns undefined when the service shows neither id nor any field. */
+/** Merges the active operation with `activeOperationId`. Returns undefined when the service shows neither an id nor an operation. */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
   const active = { ...(operation ?? unshown), operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
@@ -156,9 +156,12 @@ const Configuration = z
     plannedDestination: lenient(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    /** Any value here, even one that is not a text, means that an activation is not possible. */
+    /** Why an activation is not possible. Any value, even one that is not a text, means that an activation is not possible. */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
-    /** A result that cannot be parsed makes the whole list fail. If it counted as absent, a second activation could follow. */
+    /**
+     * The result of an activation. If the result cannot be parsed, the whole list fails: if it counted as absent, a second
+     * activation could follow.
+     */
     activationResult: optional(Result),
     canRequestDiscard: lenient(z.boolean()),
     pendingCleanup: lenient(Cleanup),
@@ -175,10 +178,10 @@ const Configuration = z
       warnings: readiness.warnings,
       cutoffAt: readiness.cutoffAt,
     },
-    /** Changes all the time, so it stands apart from the fields whose changes wake objects. */
+    /** The age of the newest recovery point. It changes all the time, so it is separate from the fields whose changes wake objects. */
     recoveryPointAgeMs: readiness?.recoveryPointAgeMs,
     standby: standby && { shape: standby.shape, reason: standby.reason, caughtUp: standby.caughtUp },
-    /** Changes all the time, so it stands apart from the fields whose changes wake objects. */
+    /** How far the standby is behind. These values change all the time, so they are separate from the fields whose changes wake objects. */
     standbyPace: standby && { lastApplySeconds: standby.lastApplySeconds, lastApplyBytes: standby.lastApplyBytes },
   }));
 
@@ -205,7 +208,7 @@ const Sizing = z
 const Point = z.object({
   selectedOperationId: id,
   pointId: id,
-  /** Kept exactly as the service wrote it, since an activation sends it back. */
+  /** The time of the recovery point, kept exactly as the service wrote it, since an activation sends it back. */
   cutoffAt: time,
   availabilityRequiresVerification: lenient(z.boolean()),
   retainedSizing: lenient(Sizing),
@@ -223,7 +226,7 @@ function pointsIn(body: unknown): readonly PointItem[] | undefined {
   return listNamed(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
-/** What the service answered to one item of `POST /disaster-readiness/configure`. */
+/** The service's result for one item of `POST /disaster-readiness/configure`. */
 type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
@@ -333,12 +336,12 @@ export type Discarding = z.infer<typeof Discard>;
 /** The body of `POST /disaster-readiness/reset`. */
 export type Resetting = z.infer<typeof Reset>;
 
-/** Reads a body of `POST /disaster-readiness/configure`; undefined for anything else. */
+/** Parses a body of `POST /disaster-readiness/configure`; returns undefined for anything else. */
 export function protectionIn(body: unknown): Protection | undefined {
   return Configure.safeParse(body).data;
 }
 
-/** Reads a body of `POST /disaster-readiness/validate`; undefined for anything else. */
+/** Parses a body of `POST /disaster-readiness/validate`; returns undefined for anything else. */
 export function validationIn(body: unknown): Validation | undefined {
   return Validate.safeParse(body).data;
 }
@@ -407,7 +410,7 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
-    // Each read costs many pages, and status shows twenty points only. Followers ask for a new list when they know of a change.
+    // Each read costs many pages, and status shows only twenty points. Followers ask for a new list when they know of a change.
     pace: 'hourly',
   };
 }

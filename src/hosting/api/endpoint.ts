@@ -1,10 +1,10 @@
 /**
- * Building blocks for endpoints: they build requests and parse answers.
+ * Building blocks for the endpoints of the service: they build requests and parse answers.
  *
  * Fields that the operator acts on are parsed strictly, all others leniently. An optional field that is missing or null becomes
- * undefined. When a required field breaks the interface's promise, the whole body counts as unreadable and the parser returns
- * undefined, so that nobody takes half a list for a full one. A text that is compared with a spec stays as it is. A text that
- * is only shown is shortened and cleaned.
+ * undefined. When a required field is not as the interface promises, the parser returns undefined for the whole body, so that half
+ * a list never counts as a full one. A text that is compared with a spec stays as it is. A text that is only shown is shortened and
+ * cleaned.
  */
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { z } from 'zod';
@@ -51,7 +51,7 @@ export function get(path: string, query: Readonly<Record<string, string>> = {}):
   return { endpoint: `GET ${path}`, method: 'GET', path, query, effect: 'read' };
 }
 
-/** Describes an endpoint whose requests have a body. Returns a function that builds such a request. */
+/** Describes an endpoint whose requests have a body. Returns a function that builds a request to the endpoint. */
 export function endpoint<Body extends JsonObject>(
   method: 'POST' | 'PATCH',
   path: string,
@@ -66,7 +66,7 @@ export function remove(path: string, query: Readonly<Record<string, string>>): R
   return { endpoint: `DELETE ${path}`, method: 'DELETE', path, query, effect: 'remove' };
 }
 
-/** Reads a list in pages of 100 items, each of which gives the cursor of the next one. */
+/** Reads a list in pages of 100 items. Each page gives the cursor of the next page. */
 export function cursorList<Item>(
   path: string,
   query: Readonly<Record<string, string>>,
@@ -89,12 +89,12 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
   };
 }
 
-/** Reads the object under this name, or else the body itself, as a list of one item. */
+/** Reads the object under a field name, or else the body itself, as a list of one item. */
 export function singleNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return single((body) => parsed(schema, unwrapped(body, name)));
 }
 
-/** An id in an answer: without spaces, and not a URL. */
+/** The schema of an id in an answer: without spaces, and not a URL. */
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
 /** A field that the operator acts on: it may be absent or null; any other value must fit the schema. */
@@ -115,20 +115,20 @@ export function lenientList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly
   );
 }
 
-/** A text that may also come as an object with the text under one of these names. */
+/** Accepts a bare text, or an object with the text under one of these names. */
 export function bareOrIn<Value>(schema: z.ZodType<Value>, ...names: readonly string[]): z.ZodType<Value> {
   const textIn = (holder: Readonly<Record<string, unknown>>): unknown =>
     names.map((name) => holder[name]).find((value) => typeof value === 'string');
   return z.preprocess((value) => (isRecord(value) ? textIn(value) : value), schema);
 }
 
-/** A text or null; null has a meaning of its own. Any other value becomes undefined. */
+/** Keeps a text or null, where null has a meaning of its own. Any other value becomes undefined. */
 export const textOrNull: z.ZodType<string | null | undefined> = z
   .unknown()
   .optional()
   .transform((value) => (typeof value === 'string' || value === null ? value : undefined));
 
-/** Parses a date to milliseconds since the epoch; a value that is no date becomes undefined. */
+/** Parses a date to milliseconds since the epoch; a value that is not a date becomes undefined. */
 export const dateMs: z.ZodType<number | undefined> = z.unknown().transform((value) => {
   const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;
@@ -144,13 +144,13 @@ export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   return body;
 }
 
-/** Parses a value by a schema; undefined if the value does not fit. */
+/** Parses a value by a schema; returns undefined if the value does not fit. */
 export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
-/** Parses each item by its schema. A schema of the whole list would have to be compiled again at each call. */
+/** Parses each item of a list by the schema. A schema of the whole list would have to be compiled again at each call. */
 function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
   const items: Item[] = [];
   for (const item of list) {
@@ -161,7 +161,7 @@ function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): rea
   return items;
 }
 
-/** Parses the list under this name; undefined when the body has no such list or an item does not fit the schema. */
+/** Parses the list under this field name; returns undefined when the body has no such list or an item does not fit the schema. */
 export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const list = isRecord(body) ? body[name] : undefined;
@@ -169,7 +169,7 @@ export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
   };
 }
 
-/** Parses the list under this name, or else the only list in the body; for answers whose list has no documented name. */
+/** Parses the list under this field name, or else the only list in the body. Serves answers whose list has no documented name. */
 export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
@@ -187,13 +187,13 @@ function nextCursorOf(body: unknown): string | undefined {
 
 const strange = '(no word)';
 
-/** A word chosen by the service, such as a state; any other text is shown as `(no word)`. */
+/** A word of the service, such as a state. A text of another form is shown as `(no word)`. */
 export const word = z.string().transform((text) => (/^[\w .-]{0,64}$/.test(text) ? text : strange));
 
 /** Free text of the service, shortened and cleaned so that it can be shown. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
-/** A note of the service that people must read: cleaned like other text, but cut at 2,000 characters instead of 200. */
+/** A note of the service that people must read: cleaned like other free text, but cut at 2,000 characters instead of 200. */
 export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
 /** A text that is compared with a field of a spec, so it stays exactly as it is. */
@@ -202,11 +202,11 @@ export const compared = z.string();
 /** A date and time, kept as the text that the service wrote. */
 export const time = z.string().regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i);
 
-/** How many characters of a message of the service are shown at most. */
+/** The greatest number of characters that are shown of a message of the service. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 
-/** Finds the message in an error body of any shape; undefined when it has none that people can read. */
+/** Finds the message in an error body of any shape; returns undefined when the body has none that people can read. */
 export function errorTextOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmpty(body);
   if (!isRecord(body)) return undefined;
@@ -228,7 +228,7 @@ function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** Makes one short line of a text: without control characters, and without URLs, which may contain a signature. */
+/** Turns a text into one short line, without control characters, and without URLs, which may contain a signature. */
 export function wordsFrom(text: string, longest = longestMessage): string {
   const safe = text
     .slice(0, 64_000)

@@ -15,13 +15,13 @@ export function lifecycleAnswerOf(body: unknown) {
   return { success: answer.success ?? true, appEnvId: answer.appEnv?.appEnvId, status: answer.appEnv?.status };
 }
 
-/** Finds the content version that a deployment created, in any of the places where the service may show it. */
+/** Finds the content version that a deployment created, in any of the places where the service may show the version. */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });
   return parsed(holder, body)?.contentId ?? (isRecord(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
 }
 
-/** Reads from the answer to a rollback from which version to which version it went. */
+/** Reads the versions before and after a rollback from the answer to the rollback. */
 export function rollbackInfoOf(body: unknown) {
   const info = z.object({ fromVersion: lenient(number), toVersion: lenient(number), contentId: lenient(id) });
   return parsed(z.object({ rollbackInfo: info }), body)?.rollbackInfo;
@@ -42,7 +42,7 @@ const startup = {
   replaceStartupConfig: z.boolean().exactOptional(),
 };
 
-/** The schema of a body that names an environment by its id, its cliEnvName, or both. */
+/** Builds the schema of a body that names an environment by its id, its cliEnvName, or both. */
 function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
   const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
   const isTargeted = (body: object): boolean => 'appEnvId' in body || 'envName' in body;
@@ -65,13 +65,13 @@ const Redeploy = targeted({ contentId: Id.exactOptional() });
 const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
-/** Deploys an image. Each call creates a content version, so after a lost answer the operator looks for a new one. */
+/** Deploys an image. Each call creates a content version, so after a lost answer the operator looks for a new content version. */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 
 /** Builds from the configured branch. Each call may create a content version. */
 export const postAppEnvBuild = endpoint('POST', '/app-env/build', 'create', Build);
 
-/** Restarts the containers with the current content version or a given one. Each call restarts them again. */
+/** Restarts the containers with the current or a given content version. Each call restarts the containers again. */
 export const postAppEnvRedeploy = endpoint('POST', '/app-env/redeploy', 'create', Redeploy);
 
 /** Goes back to the previous content version, or to a given one. */

@@ -6,7 +6,7 @@ import { bareOrIn, Id, get, endpoint, single, id, unwrapped, parsed } from './en
 /** The environments that a member may access. */
 export interface MemberAccessItem {
   readonly membershipId: string;
-  /** An empty list means every environment. */
+  /** The environments; an empty list means every environment. */
   readonly allowedAppEnvIds: readonly string[];
 }
 
@@ -15,8 +15,8 @@ const Allowed = z.array(bareOrIn(id, 'appEnvId'));
 /**
  * Reads the answer to `GET` or `PATCH /member/env-access`, in which the list may have different names.
  *
- * A missing list means full access, but only in a body that names this member; otherwise the body counts as unreadable. So does
- * a body that names another member.
+ * A missing list means access to every environment, but only in a body that names this member. Without that name, a body without a
+ * list counts as unreadable. A body that names another member also counts as unreadable.
  */
 function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
   const access = unwrapped(body, 'access', 'envAccess', 'member');
@@ -29,7 +29,7 @@ function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem |
   return allowed === undefined ? undefined : { membershipId, allowedAppEnvIds: allowed };
 }
 
-/** Sends the list in every request, since a missing list would mean full access. */
+/** Builds a request that always contains the list, since a missing list would mean full access. */
 const patchEnvAccess = endpoint(
   'PATCH',
   '/member/env-access',
@@ -43,7 +43,7 @@ interface Membership {
   readonly membershipId: string;
 }
 
-/** Restricts a member to these environments. It takes at least one, since an empty list would give access to all. */
+/** Restricts a member to these environments. At least one is required, since an empty list would give access to all environments. */
 export function patchMemberEnvAccess(
   body: Membership & { readonly allowedAppEnvIds: readonly [string, ...string[]] },
 ): Request {

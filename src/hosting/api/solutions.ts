@@ -20,7 +20,7 @@ import {
   compared,
 } from './endpoint.ts';
 
-/** A name: a bare text, or an object with the text under `name`. */
+/** The schema of a name: a bare text, or an object with the text under `name`. */
 const Named = bareOrIn(compared, 'name');
 
 /** A component that the catalog lists for a solution: a bare name, or an object with its preset and dependencies. */
@@ -43,7 +43,7 @@ const Solution = z.object({
 /** A solution, as the catalog of the service shows it. */
 export type SolutionItem = Readonly<z.output<typeof Solution>>;
 
-/** Finds the installationId in an answer, whether it is a success or an error, at the top or in the details. */
+/** Finds the installationId in a success or an error answer, at the top of the body or in its details. */
 export function installationIdOf(body: unknown): string | undefined {
   const holder = z.object({ installationId: id });
   if (!isRecord(body)) return undefined;
@@ -65,7 +65,7 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
   return entries.filter((entry) => entry !== undefined).filter((entry) => entry[field] !== undefined);
 }
 
-/** Joins a list of apps with a list of their environments: by appId, else by name, else by position. */
+/** Joins a list of apps with a list of their environments: by appId, else by name, else by position in the lists. */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
     const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);
@@ -87,7 +87,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
   return flat?.appId === undefined ? [] : [flat];
 }
 
-/** Reads the answer to a successful `POST /solutions`; the components are empty when the answer shows none. */
+/** Reads the answer to a successful `POST /solutions`. The components are empty when the answer shows none. */
 export function solutionResultOf(body: unknown) {
   const result = unwrapped(body, 'solution', 'installation', 'result');
   if (!isRecord(body) || !isRecord(result)) return undefined;
@@ -109,7 +109,7 @@ const PostSolutions = z.strictObject({
 
 const install = endpoint('POST', '/solutions', 'identified', PostSolutions);
 
-/** Installs a solution. With an installationId the same request may be repeated: it then creates only missing components. */
+/** Installs a solution. A request with an installationId may be repeated: it then creates only missing components. */
 export function postSolutions(body: z.infer<typeof PostSolutions>): Request {
   return { ...install(body), effect: body.installationId === undefined ? 'create' : 'identified' };
 }

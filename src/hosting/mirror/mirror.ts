@@ -1,11 +1,15 @@
 /**
- * Mirrors the service: polls each read that an object follows, and keeps its newest full list as a snapshot.
+ * Mirrors lists of the service: polls each read that an object follows, and keeps the newest full list of each read as a snapshot.
  *
- * Everybody who asks for a fresh list shares the same one. The poll interval is the account's. It is a few seconds while
- * something changes in the service, and longer for all reads when polling would use more than half of the budget. A list that
- * fails is tried again after growing pauses, and the old snapshot stays. While the service refuses the token or has asked to wait,
- * no list begins; only one is sent, to test the token. Each snapshot's `begunAt` is slightly earlier than the true
- * start, so that a list begun in the same tick in which a write ended never counts as begun after the write.
+ * All objects that ask for a fresh list share the same one. The account sets the poll interval. The interval is a few seconds while
+ * something changes in the service, and longer when polling would use more than half of the budget. A list that fails is tried
+ * again after growing pauses, and the old snapshot stays.
+ *
+ * While the service asks for a pause, no list begins. While the service refuses the token, only one list is sent at a time, to test
+ * the token.
+ *
+ * Each snapshot's `begunAt` is slightly earlier than the true start of its list. So a list that begins in the tick in which a write
+ * ended never counts as begun after the write.
  */
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
@@ -16,7 +20,7 @@ import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGr
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** What a mirror is built from. */
+/** The settings and parts that a mirror is built from. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -48,22 +52,25 @@ export class Mirror {
     ];
   }
 
-  /** Returns the newest full list. */
+  /** Returns the newest full list of a read; undefined before the first. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
-    // One function builds all reads of a key, so the items have the same type.
+    // All reads with the same key come from one function, so their items have the same type.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
-  /** Returns the newest failure since the newest full list. A failure by throttling counts as new while the pause lasts. */
+  /**
+   * Returns why lists of a read have failed since its newest full list; undefined if none failed. While the service still asks for
+   * a pause, a failure by throttling counts as new.
+   */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
     const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
     return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
-  /** Asks for a list that begins at or after `since`. It becomes as urgent as the most urgent request for it. */
+  /** Asks for a list that begins at or after `since`. The list becomes as urgent as the most urgent request for it. */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
@@ -74,7 +81,7 @@ export class Mirror {
     this.#arm(reading);
   }
 
-  /** Keeps a read polled until the returned function is called. */
+  /** Polls a read until the returned function is called. */
   follow(read: Read): () => void {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
@@ -136,16 +143,16 @@ export class Mirror {
     this.#readings.delete(reading.read.key);
   }
 
-  /** Sets the timer for the next list of a read, or for forgetting a read that nobody uses. */
+  /** Sets the timer for the next list of a read, or for forgetting a read that no object uses. */
   #arm(reading: Reading): void {
     if (this.#closed || reading.isUnderWay) return;
     reading.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // During a pause reads get no moment yet: at its end all of them would be sent together.
+    // Reserve no moments for reads during a pause: all reads would be sent together when the pause ends.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
     else {
-      // A moment that passes during the pause would let all reads begin together at its end.
+      // If reserved moments passed during the pause, all reads would begin together at its end.
       reading.place = undefined;
       if (reading.dueAt < heldUntil) this.#tellHeld(reading);
     }
@@ -160,14 +167,14 @@ export class Mirror {
     }
   }
 
-  /** Tells the objects that wait for this list that the service asked to pause. */
+  /** Tells the objects that wait for a list that the service asked for a pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
 
-  /** Puts the lists that objects wait for off until the end of a pause. */
+  /** Postpones the lists that objects wait for to the end of a pause. */
   #throttled(): void {
     for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
   }
@@ -178,7 +185,7 @@ export class Mirror {
     let begunAt: number | undefined;
     const passage: Passage = {
       get urgency() {
-        // Read the further pages soon after the first one, while its cursor is good.
+        // Read the further pages soon after the first page, while the cursor is still valid.
         if (begunAt !== undefined) return 'edit';
         if (reading.isWanted) return reading.urgency;
         return reading.snapshot === undefined ? 'wait' : 'drift';
@@ -211,7 +218,7 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A list that nobody waits for was not begun, because of a pause or because nobody polls it any more: that is no failure.
+    // A list that no object waits for did not begin, because of a pause or because no object polls it any more: this is no failure.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);
@@ -273,28 +280,31 @@ export class Mirror {
   }
 }
 
-/** Returns `alerts` for the key `alerts/env_1`: a metric label needs few values. */
+/** Returns the collection in the key of a read, such as `alerts` for `alerts/env_1`: a metric label needs few values. */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
 }
 
 /**
- * Decides when the reads of one account are polled, and how much of the credential's budget that uses.
+ * Decides when the reads of one account are polled, and how much of the credential's budget polling uses.
  *
- * Lists keep the account's interval, or a longer one when all polls together would use more than half of the budget.
- * Rate-limited reads share a fifth of the budget. Running totals make each question cheap, however many reads there are.
+ * Lists are polled at the account's interval, or at a longer one when all polls together would use more than half of the budget.
+ * Rate-limited reads share a fifth of the budget. Running totals keep each calculation cheap, however many reads there are.
  */
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of rate-limited reads for each interval that they ask for. */
+  /** The number of rate-limited reads for each requested interval. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
     this.#around = around;
   }
 
-  /** Adds a followed read. A rate-limited one first waits a random time; otherwise a thousand new alerts would be read together. */
+  /**
+   * Adds a read that an object follows. A rate-limited read first waits a random time, so that a thousand new alerts are not read
+   * together.
+   */
   join(reading: Reading): void {
     this.plan(reading);
     if (reading.read.pace !== 'rateLimited') return;
@@ -303,7 +313,7 @@ class Schedule {
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Removes a read that nobody follows any more. */
+  /** Removes a read that no object follows any more. */
   leave(reading: Reading): void {
     this.#count(reading, 0);
     this.#wish(reading, undefined);
@@ -317,7 +327,7 @@ class Schedule {
     reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Adds up how many requests per second polling needs; a read needs one for each page of its newest list. */
+  /** Updates how many requests per second polling needs. A read needs one request for each page of its newest list. */
   plan(reading: Reading): void {
     const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
     this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
@@ -333,7 +343,7 @@ class Schedule {
     return begunAt + intervalMs * (0.95 + entropy.fraction() / 10);
   }
 
-  /** Puts a rate-limited read that is due, and that no object waits for, off until the moment that is reserved for it. */
+  /** Postpones a due rate-limited read that no object waits for to the moment that is reserved for the read. */
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
@@ -341,7 +351,7 @@ class Schedule {
     reading.pollAt = Math.max(reading.pollAt, reading.place);
   }
 
-  /** The poll interval that applies now, after the budget has lengthened it. */
+  /** Returns the poll interval that applies now, after the budget has lengthened it. */
   pollIntervalMs(): number {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
@@ -356,7 +366,7 @@ class Schedule {
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }
 
-  /** The shortest interval of all rate-limited reads, as they ask or as the budget allows; undefined if there are none. */
+  /** Returns the shortest interval of all rate-limited reads, as the reads ask or as the budget allows; undefined without such reads. */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
@@ -364,8 +374,8 @@ class Schedule {
   }
 
   /**
-   * The time of the first rate-limited read, in the second half of its interval: by then lists have shown what else the status of
-   * a new object says, and one write of it is enough.
+   * Returns when to send a rate-limited read for the first time: at a random moment in the second half of its interval. By then
+   * lists have shown everything else for the status of a new object, so that one status write is enough.
    */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
@@ -397,7 +407,7 @@ class Schedule {
   }
 }
 
-/** The interval that a rate-limited read asks for. */
+/** Returns the interval that a rate-limited read asks for. */
 function wishMs({ read }: Reading): number {
   return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

@@ -4,7 +4,7 @@ import { growingMs } from '../../base/time.ts';
 import { groupId, type Read, type ReadProblem, type Request, type Snapshot } from '../../engine/ports.ts';
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
-/** How much `begunAt` of a snapshot is earlier than the true start of its list. */
+/** How much earlier `begunAt` of a snapshot is than the true start of its list. */
 export const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
@@ -37,16 +37,16 @@ export class Reading {
   pollAt = Number.NEGATIVE_INFINITY;
   /** Monotonic time before which no list begins, even if an object waits for one. */
   notBefore = Number.NEGATIVE_INFINITY;
-  /** When the newest list began, and how many lists followed closely on each other before it. */
+  /** When the newest list began, and how many lists before it followed closely on each other. */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
   /** The interval that a followed rate-limited read asks for. */
   wishMs: number | undefined;
-  /** The part of the share of rate-limited reads that this one has; 0 while nobody follows it. */
+  /** The weight of this read in the shared part of the budget for rate-limited reads; 0 while no object follows the read. */
   weight = 0;
-  /** When a rate-limited read that is due may be sent. */
+  /** The moment reserved for a rate-limited read that is due. */
   place: number | undefined;
-  /** True while a list is under way or waits for its turn. */
+  /** True while a list is under way or waits for its turn in the budget. */
   isUnderWay = false;
   /** Makes a list that waits for its turn more urgent. */
   raise: (urgency: 'edit' | 'wait') => void = nothing;
@@ -72,7 +72,7 @@ export class Reading {
     return this.snapshot !== undefined && (this.read.busy?.(this.snapshot.items) ?? false);
   }
 
-  /** The poll interval, before the budget lengthens it. */
+  /** Returns the poll interval, before the budget lengthens it. */
   baseIntervalMs(pollMs: number): number {
     if (this.read.pace === 'hourly') return Math.max(hourMs, pollMs);
     return this.isBusy ? Math.min(busyMs, pollMs) : pollMs;
@@ -81,7 +81,7 @@ export class Reading {
   /** Monotonic time of the next list; infinite when none is needed. */
   get dueAt(): number {
     const { at, streak } = this.newest;
-    // The first list that an object waits for begins at once, the next one second later, further ones every two seconds.
+    // The first list that an object waits for begins at once, the next one second later, and further lists every two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
     const wanted = this.isWanted ? Math.max(this.wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
@@ -116,7 +116,7 @@ export type Listed<Item> =
       readonly retryAfterMs: number | undefined;
     };
 
-/** A list that failed, after so many pages. */
+/** Builds the result of a list that failed after the given number of pages. */
 export function failed(
   why: ReadProblem['why'],
   message: string,
@@ -129,8 +129,8 @@ export function failed(
 /**
  * Reads all pages of a list, or fails as a whole. `known` is the digest of the previous list.
  *
- * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When an item stands on two pages,
- * because the list changed meanwhile, the last form of it counts.
+ * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When the list changes meanwhile and
+ * an item is on two pages, the later form of the item counts.
  */
 export async function fullList<Item>(
   read: Read<Item>,
@@ -175,8 +175,8 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
 }
 
 /**
- * Merges a new list into the old one. Unchanged items keep their identity. `changed` has the ids of items that are new, gone, or
- * different in fields other than `moving`.
+ * Merges a new list into the old one. Unchanged items keep their object identity. `changed` has the ids of items that are new,
+ * gone, or different in fields other than `moving`.
  */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
@@ -199,7 +199,7 @@ export function merged<Item>(
   return { items, changed };
 }
 
-/** Returns the changed ids, with the ids of the groups to which the changed items belong now or belonged before. */
+/** Adds the ids of groups to the changed ids: the groups to which the changed items belong now or belonged before. */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,
   read: Pick<Read<Item>, 'groupOf'>,

@@ -1,8 +1,8 @@
 /**
  * Decides to which hosts a token may be sent.
  *
- * A base URL with a user, a query, or an unusual spelling of its host is refused. The addresses of its host are checked whenever a
- * connection is made, and the connection uses exactly the addresses that were checked.
+ * A base URL with a user, a query, or an unusual spelling of its host is refused. Whenever a connection is made, the addresses of
+ * the host are checked, and the connection uses exactly the checked addresses.
  */
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
@@ -15,7 +15,7 @@ export interface HostRules {
   readonly allowInsecureLoopback: boolean;
   /** Allows private addresses, and host names that exist in private networks only. */
   readonly allowPrivateAddresses: boolean;
-  /** The operator's HTTPS proxy, for every host but this machine. With a proxy, the proxy resolves the host names. */
+  /** The operator's HTTPS proxy, used for every host but this machine. The proxy then resolves the host names. */
   readonly proxy: string | undefined;
   /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;
@@ -24,7 +24,7 @@ export interface HostRules {
 /** The parts of an allowed base URL. */
 export interface BaseUrl {
   readonly origin: string;
-  /** The host, with the port unless it is the scheme's default. */
+  /** The host, with the port unless the port is the scheme's default. */
   readonly host: string;
   /** The path, without a slash at its end. */
   readonly path: string;
@@ -38,7 +38,7 @@ export class HostNotAllowed extends Error {
   }
 }
 
-/** Parses a base URL, or says why these rules refuse it. */
+/** Parses a base URL, or says why the host rules refuse it. */
 export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { readonly refused: string } {
   const parsed = baseUrlIn(baseUrl);
   if ('refused' in parsed) return parsed;
@@ -121,7 +121,7 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
   }
 }
 
-/** Says why a host name must not lead to these addresses; undefined when all are allowed. */
+/** Says why a host name must not have these addresses; undefined when all of them are allowed. */
 export function addressesFlaw(
   hostname: string,
   addresses: readonly { readonly address: string }[],
@@ -135,8 +135,8 @@ export function addressesFlaw(
 type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /**
- * Maps the ranges of ipaddr.js to kinds. All other ranges are forbidden (reserved, link-local, multicast, tunnels), since no
- * hosting service is there.
+ * Maps the address ranges of ipaddr.js to kinds of networks. Ranges that are not listed here (reserved, link-local, multicast,
+ * tunnels) are forbidden, since no hosting service has such an address.
  */
 const kinds: Readonly<Record<string, AddressKind>> = {
   unicast: 'public',
@@ -157,7 +157,7 @@ const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'f
 /** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and those of NAT64 (RFC 6052). */
 const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
 
-/** Says to which kind of network an address belongs. */
+/** Returns the kind of network that an address belongs to. */
 export function addressKind(address: string): AddressKind {
   const bare = address.replace(/%.*$/, '');
   if (isIP(bare) === 0) return 'forbidden';
@@ -173,7 +173,7 @@ function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, range: [ipaddr.IPv4 | ipad
   return address.kind() === range[0].kind() && address.match(range);
 }
 
-/** Removes the brackets of an IPv6 address, for comparing. */
+/** Removes the brackets around an IPv6 address, so that addresses can be compared. */
 function bare(hostname: string): string {
   return hostname.replace(/^\[|\]$/g, '');
 }

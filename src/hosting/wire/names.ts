@@ -1,11 +1,13 @@
 /**
  * Resolves host names without Node's thread pool.
  *
- * `dns.lookup` uses four threads that the whole process shares, so two names whose servers stay silent would block every other
+ * `dns.lookup` uses four threads that the whole process shares, so two names whose servers do not answer would block every other
  * connection. This module asks the name servers directly instead (`Resolver` of `node:dns`), in the usual order of resolv.conf(5):
  * loopback names, `/etc/hosts`, then the name itself and the name in each search domain. The name itself comes first if it has at
- * least `ndots` dots. Each resolution has a deadline. Simultaneous questions for a name share one resolution, and its answer is
- * kept for the TTL of the records. Other sources of `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
+ * least `ndots` dots.
+ *
+ * Each resolution has a deadline. Simultaneous questions for the same name share one resolution. Each answer is kept for the TTL of
+ * its records. Other sources of `/etc/nsswitch.conf` (mDNS, LDAP) are not asked.
  */
 import { Resolver } from 'node:dns/promises';
 import { readFileSync } from 'node:fs';
@@ -32,7 +34,7 @@ class NameNotResolved extends Error {
 /** Finds at least one address of a name, or rejects with `NameNotResolved`. */
 export type Resolve = (name: string) => Promise<readonly HostAddress[]>;
 
-/** The name servers and files to use: the system's, unless a test gives others. */
+/** The name servers and files to use. The defaults are those of the system; tests pass others. */
 interface NameSettings {
   readonly clock: Clock;
   /** Name servers as `address:port`, in place of those of `/etc/resolv.conf`. */
@@ -43,9 +45,9 @@ interface NameSettings {
 
 /** How long resolving one name may take, with all its search domains. */
 const deadlineMs = 6_000;
-/** How long the first try of each server may take; each further try takes twice as long. */
+/** How long the first try of each name server may take. Each further try takes twice as long. */
 const tryMs = 1_500;
-/** How long to wait for IPv6 after IPv4 was answered, or the reverse: some name servers never answer for IPv6. */
+/** How long to wait for IPv6 addresses after IPv4 addresses arrived, or the reverse. Some name servers never answer for IPv6. */
 const otherFamilyMs = 1_000;
 
 interface Found {
@@ -53,7 +55,7 @@ interface Found {
   readonly livesMs: number;
 }
 
-/** Opens a resolver, which keeps answers for their TTL. */
+/** Creates a function that resolves host names and keeps each answer for its TTL. */
 export function openNames(settings: NameSettings): Resolve {
   const { clock } = settings;
   const kept = new Map<string, Found & { readonly until: number }>();
@@ -78,7 +80,7 @@ export function openNames(settings: NameSettings): Resolve {
   };
 }
 
-/** Builds a `lookup` for sockets: a connection uses exactly the addresses that the check has seen, or fails. */
+/** Builds a `lookup` function for sockets. A connection uses exactly the addresses that were checked, or fails. */
 export function lookupWith(
   resolve: Resolve,
   check: (name: string, addresses: readonly HostAddress[]) => Error | undefined,
@@ -113,7 +115,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   const candidates = candidatesOf(name, settings.resolvConf);
   let isUnsure = false;
   for (const [index, candidate] of candidates.entries()) {
-    // A server that fails for one candidate may know the next one, so each candidate gets an equal share of the time left.
+    // A name server that fails for one candidate name may know the next one. So each candidate gets an equal share of the time left.
     const shareMs = (endsAt - clock.monotonic()) / (candidates.length - index);
     const cancel = clock.after(shareMs, () => resolver.cancel());
     const answer = await ask(resolver, candidate, clock).finally(cancel);
@@ -123,7 +125,7 @@ async function find(name: string, settings: NameSettings): Promise<Found> {
   throw new NameNotResolved(isUnsure ? 'EAI_AGAIN' : 'ENOTFOUND');
 }
 
-/** The addresses of loopback names and of names in the hosts file, which need no name server. */
+/** Returns the addresses of loopback names and of names in the hosts file, which need no name server. */
 function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[] {
   const lowerCase = name.toLowerCase();
   if (lowerCase === 'localhost' || lowerCase.endsWith('.localhost')) {
@@ -139,7 +141,7 @@ function fixedAddresses(name: string, hostsFile: string): readonly HostAddress[]
     .toSorted((a, b) => a.family - b.family);
 }
 
-/** The full names to ask for, in the order of resolv.conf(5). If the file has a setting twice, the last one counts. */
+/** Lists the full names to ask for, in the order of resolv.conf(5). If resolv.conf has a setting twice, the last one counts. */
 function candidatesOf(name: string, resolvConf = '/etc/resolv.conf'): readonly string[] {
   const lines = linesOf(resolvConf);
   const [, ...domains] = lines.findLast(([word]) => word === 'search' || word === 'domain') ?? [];
@@ -165,7 +167,7 @@ function linesOf(file: string): readonly (readonly string[])[] {
   }
 }
 
-/** Why there is no address: the name has none, or its name servers failed, refused or stayed silent. */
+/** Why a host name has no address: none exists, or its name servers failed, refused or did not answer. */
 type NoAddress = 'absent' | 'failed';
 
 /** Asks for the IPv4 and the IPv6 addresses of a name. */

@@ -1,9 +1,9 @@
 /**
- * Sends one request to the service, and interprets the answer: what should the caller do?
+ * Sends one request to the service, and says what the answer means for the caller.
  *
- * A request that its schema does not accept is not sent. Secrets are revealed only here, while the request is serialised. One
- * deadline covers everything from connecting to the last byte, and nothing is sent twice. Only bugs are thrown. One table says
- * what each answer, and a missing answer, means. The service's words are cleaned before people see them.
+ * A request that does not fit its schema is not sent. Secrets are revealed only here, while the request is serialised. One deadline
+ * covers everything from connecting to the last byte. Nothing is sent twice. Only bugs are thrown. One table maps each answer, and
+ * a missing answer, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
@@ -27,19 +27,19 @@ export interface Target {
 
 /** Limits of one request to the service. */
 export interface ExchangeOptions {
-  /** Called in the same tick in which the request is sent. It returns a sentence when the request must not be sent. */
+  /** Called in the same tick in which the request is sent. Returns a sentence when the request must not be sent. */
   readonly mayStart?: () => string | undefined;
-  /** Monotonic time at which the exchange ends, if its usual limit is later. */
+  /** Monotonic time at which the exchange ends, if that is earlier than its usual limit. */
   readonly deadline?: number;
 }
 
 /** How a request ended, as far as the operator can know. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
-  /** Not sent, because the interface does not allow such a request. */
+  /** The request was not sent, because the interface does not allow it. */
   | { readonly was: 'invalid'; readonly message: string }
   | { readonly was: 'lost'; readonly message: string }
-  /** Not sent, because the service asked to wait or refuses the token. */
+  /** The request was not sent, because the service asked to wait or refuses the token. */
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
   | Answer;
 
@@ -64,7 +64,7 @@ export interface Answer {
 /** Sends a request and returns what happened to it. */
 export type Transport = (request: Request, options?: ExchangeOptions) => Promise<Seen>;
 
-/** Says why a request must not be sent; undefined when it may be sent. */
+/** Says why a request must not be sent; undefined when the request may be sent. */
 export function flawOf(request: Request): string | undefined {
   for (const [name, value] of Object.entries(request.query ?? {})) {
     const [issue] = (name.endsWith('Id') ? Id : Text).safeParse(value).error?.issues ?? [];
@@ -107,11 +107,11 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** The service's words about a refusal, in a form that people may see. */
+/** Returns the service's explanation of a refusal, in a form that people may see. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
   if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';
-  // Remove the credential before cutting the text, so that no part of it stays.
+  // Remove the credential before the text is cut, so that no part of the credential stays.
   return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
 }
 
@@ -127,7 +127,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   return {
     was: 'answer',
     status,
-    // Only answers to reads are compared with specs, so all others lose the credential, and the words that may repeat a secret.
+    // Only answers to reads are compared with specs. From all other answers, remove the credential and words that may repeat a secret.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
     empty: text?.trim() === '',
@@ -139,7 +139,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   };
 }
 
-/** Opens a transport to one target. A call may take `callMs`, a read a third of that. */
+/** Opens a transport to one target. A call may take `callMs`, and a read a third of `callMs`. */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
@@ -178,13 +178,16 @@ function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
 }
 
 /**
- * Says for each kind of answer (row) and each effect of a request (column) what the outcome is. The column `problem` says why a
- * page of a list failed. After a status outside of 200 to 499 a call is in doubt.
+ * Maps each kind of answer (row) and each effect of a request (column) to an outcome. The column `problem` says why a page of a
+ * list failed. After a status outside of 200 to 499 a call is in doubt.
  *
- * Redirects are never followed. 301, 302, 307 and 308 refuse: the server did nothing and points elsewhere. 303 is in doubt, since
- * a server may send it after it carried out the request. A 403 does not make an account unauthorized, because the service
- * may send it when a business rule forbids the request. When the status is a success but the body reports a failure, a change or
- * a removal is refused. Another call counts as carried out, perhaps in part, and its kind reads the body.
+ * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. 303 is in
+ * doubt, since a server may send it after it carried out the request.
+ *
+ * A 403 does not make an account unauthorized, because the service may send it when a business rule forbids the request.
+ *
+ * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts as
+ * carried out, perhaps in part, and its kind reads the body.
  */
 const table = {
   notSent: { ...all('notSent'), problem: 'unreachable' },
@@ -219,7 +222,7 @@ const rowsByStatus: Readonly<Record<number, Row>> = {
   429: 'throttled',
 };
 
-/** True for an answer with which the service asks for a pause. */
+/** True for an answer by which the service asks for a pause: 425 or 429. */
 export function isThrottled(seen: Seen): boolean {
   return seen.was === 'answer' && rowsByStatus[seen.status] === 'throttled';
 }
@@ -237,7 +240,7 @@ function rowOf(seen: Seen): Row {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** Turns what happened to a request into the outcome of the call. */
+/** Maps what happened to a request to the outcome of the call. */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const verdict = table[rowOf(seen)][effect];
   const { message } = seen;
@@ -261,19 +264,20 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
   }
 }
 
-/** Says why a page of a list failed; undefined when it arrived. */
+/** Says why a page of a list failed; undefined when the page arrived. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
 // ---- Retry-After -----------------------------------------------------------------------------------------------
 
-/** The longest pause that the service can ask for: 15 minutes. */
+/** The longest pause that a `Retry-After` header can cause: 15 minutes. */
 export const longestPauseMs = 15 * 60_000;
 
 /**
- * Reads how long a `Retry-After` asks to wait: a number of seconds or a date. A date counts from the service's own clock, if the
- * answer shows it. A past date, zero or a negative number means one second. Any other text counts as absent.
+ * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date counts from the
+ * service's own clock, if the answer shows it. A past date, zero or a negative number means one second. Any other text counts as
+ * absent.
  */
 export function retryAfterMs(header: string, nowMs: number): number | undefined {
   const value = header.trim();
@@ -285,14 +289,14 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 
 // ---- secrets in answers ----------------------------------------------------------------------------------------
 //
-// When a request carried or asked for a secret, the words of its answer are never shown: the service may repeat the secret in
-// any form, and no search finds every form. Other words are shown on one line, cut, and without the credential. Texts that are
-// compared with a spec are never changed, so that no difference is hidden or made up.
+// When a request carried a secret or asked for one, free text of its answer is never shown: the service may repeat the secret in
+// any form, and no search finds every form. Other free text is shown on one line, cut, and without the credential. Texts that are
+// compared with a spec are never changed, so that no difference is hidden or invented.
 
-/** Shorter tokens are not searched for: they occur in too many ordinary words. */
+/** Tokens shorter than this are not searched for in texts: they occur in too many ordinary words. */
 const shortestToken = 4;
 
-/** The names of fields with ids, times or cursors. */
+/** Matches the names of fields that hold ids, times or cursors. */
 const isExact = /(?:^id|Ids?|Cursor|At|Until)$/;
 /** The names of lists that may contain bare ids. */
 const idLists: ReadonlySet<string> = new Set(['apps', 'appEnvs', 'components', 'environments']);
@@ -307,7 +311,7 @@ function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
 
-/** If the request carried a secret, keeps only ids, times, numbers and booleans of the answer; otherwise keeps everything. */
+/** Keeps only ids, times, numbers and booleans of an answer when its request carried a secret; otherwise keeps everything. */
 function withoutWords(request: Request, body: unknown): unknown {
   if (!holdsSecret(request.body)) return body;
   return withTexts(body, (text, name) => {
@@ -331,7 +335,10 @@ export function shownText(text: string, credential: Secret): string {
   return withoutCredential(text, credential).replaceAll(steering, escaped);
 }
 
-/** Copies a value with each text replaced. `name` is the field of the text or of its list; an undefined text is left out. */
+/**
+ * Copies a value and replaces each text in it. `name` is the field of the text or of its list. A text replaced by undefined is left
+ * out.
+ */
 function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
   if (typeof value === 'string') return replaced(value, name);
   if (Array.isArray(value)) {

@@ -11,7 +11,7 @@ import { collect, type ReceivedHeaders } from '../../base/collect.ts';
 import { addressesFlaw, HostNotAllowed, type HostRules, isLoopbackName } from './hosts.ts';
 import { lookupWith, type Resolve } from './names.ts';
 
-/** An HTTP request, ready to send. Only here do secrets stand in plain text. */
+/** An HTTP request, ready to send. Secrets are in plain text only here. */
 export interface WireRequest {
   readonly method: Request['method'];
   /** Scheme, host and port. */
@@ -20,11 +20,11 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
-  /** True for a request that changes something: it must not use a connection that the server may be closing. */
+  /** True for a request that changes something. Such a request must not use a connection that the server may be closing. */
   readonly writes: boolean;
-  /** PEM certificates of authorities to trust in place of the usual ones. */
+  /** The certificates (PEM) of the certificate authorities to trust in place of the usual ones. */
   readonly caBundle: string | undefined;
-  /** Called exactly once, in the tick in which the request is sent. It returns a sentence when the request must not be sent. */
+  /** Called exactly once, in the tick in which the request is sent. Returns a sentence when the request must not be sent. */
   readonly start: () => string | undefined;
   /** Aborted when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;
@@ -39,10 +39,10 @@ export interface WireResponse {
   readonly text: string | undefined;
 }
 
-/** No complete response arrived. If `start` was called, bytes may have been sent. */
+/** Says why no complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection' | 'tooLarge';
-  /** A message in our own words; it never quotes the server. */
+  /** A message written by the operator, which never quotes the server. */
   readonly message: string;
 }
 
@@ -50,10 +50,10 @@ export interface WireFailure {
 export type Wire = (request: WireRequest) => Promise<WireResponse | WireFailure>;
 
 const largestBytes = 8 * 1024 * 1024;
-/** The largest `spec.budget.concurrency`, so that only the budget limits requests and none waits for a connection. */
+/** The largest `spec.budget.concurrency`. With this many connections only the budget limits requests, and none waits for a connection. */
 const mostAtOnce = 100;
 
-/** A wire with connections that can be closed, which ends the exchanges under way. */
+/** A wire with connections that can be closed. Closing them ends the exchanges under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
@@ -142,10 +142,10 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not trusted',
 };
 
-/** Decodes complete texts only, so it keeps no state between calls and can be shared. */
+/** Decodes complete texts only, so the decoder keeps no state between calls and can be shared. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
-/** Decodes bytes as UTF-8; undefined if they are not valid UTF-8. */
+/** Decodes bytes as UTF-8; returns undefined if they are not valid UTF-8. */
 function textOf(body: Buffer): string | undefined {
   try {
     return utf8.decode(body);
@@ -173,7 +173,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   }
 }
 
-/** Thrown when the operator itself ends an exchange; says why. */
+/** Thrown when the operator itself ends an exchange; `failed` says why. */
 class Ended extends Error {
   readonly failed: WireFailure['failed'];
 

@@ -1,10 +1,10 @@
-/** Every reason a condition can carry, with what it means and what to do. The reference pages are made from it. */
+/** The reasons that conditions can carry, each with what it means and what to do. The reference pages are generated from them. */
 export const reasons = {
-  // Ready
+  // Reasons of Ready
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
   Paused: 'The annotation apphosting.dev/paused holds this object; remove it to go on.',
-  // Waiting
+  // Reasons of waiting
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The object is being created in the service.',
   Requesting: 'The request is written down and about to be sent to the service.',
@@ -30,7 +30,7 @@ export const reasons = {
     'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
   ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
   InUse: 'The account is still used by other resources and cannot be removed before them.',
-  // Stalled
+  // Reasons of Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
   Rejected: 'The service refuses the request; the message carries its words. Change the spec.',
   Forbidden: 'The credential may not do this; give it the permission, or use another.',
@@ -84,14 +84,14 @@ export const reasons = {
     'Owned objects are suddenly missing from the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
     'The journal in status was changed by somebody and cannot be read; nothing is sent until status.internal.journal is removed.',
-  // Disaster readiness: waiting
+  // Reasons of disaster readiness while waiting
   Preparing: 'The service prepares the recovery; it is not ready for the first time yet.',
   InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
   OperationInProgress: 'The service works on another operation of the same configuration.',
   ClockUnsure:
     'The clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart, or the operator knows neither of the other two; nothing is sent until they agree.',
   CleanupPending: 'The service still cleans up; the message says what happens next.',
-  // Disaster readiness: final for the resource
+  // Reasons of disaster readiness that are final for the resource
   ActivationDisabled:
     'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: an older request is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
@@ -105,7 +105,7 @@ export const reasons = {
     'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
   OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
   OperationFailed: 'The service ended the operation without the result that was asked for.',
-  // Disaster readiness: the protection
+  // Reasons of disaster readiness about the protection
   ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrollment is raised.',
   WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrollment is raised.',
   NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
@@ -125,7 +125,7 @@ export const reasons = {
   ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
   NoRecoveryPoint: 'The service lists no recovery point.',
   NothingPending: 'The service shows no clean-up that is pending.',
-  // Disaster readiness: requests
+  // Reasons of disaster readiness about requests
   Accepted: 'The service accepted the request.',
   NotSent: 'Nothing was sent to the service yet.',
   Promoted: 'The recovered environment is live.',
@@ -133,7 +133,7 @@ export const reasons = {
   ScheduleEstablished: 'Validations also run by schedule.',
   NoSchedule: 'Validations do not run by schedule for this configuration yet.',
   Succeeded: 'The request succeeded.',
-  // Ready, with something to say
+  // Reasons of Ready that say more than InSync
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
   RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
@@ -142,10 +142,10 @@ export const reasons = {
   DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
   PendingNextBuild:
     'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes.',
-  // Synced
+  // Reasons of Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
-  // Kind-specific conditions
+  // Reasons of conditions that only some kinds have
   Throttling: 'Requests are being held back at the moment.',
   NotThrottled: 'No request is being held back.',
   Propagated: 'The contact point is deployed to the regions listed in status.deployments.',

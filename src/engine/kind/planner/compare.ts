@@ -1,7 +1,7 @@
 /**
- * Compares the spec with the service, and keeps fingerprints of what was sent and applied.
+ * Compares the spec with what the service shows, and keeps fingerprints of what was sent and applied.
  *
- * The operator's key makes these fingerprints, and the marks by which the objects that we created are recognised.
+ * The operator's key makes these fingerprints, and also the marks by which the objects that we created are recognised.
  */
 import { canonicalJson, definedIn, type Json, revealed, sameJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -10,46 +10,46 @@ import type { Drift, Memory, Call } from '../contract/step.ts';
 import { isoSeconds } from '../../../base/time.ts';
 import { createHash, createHmac } from 'node:crypto';
 
-/** The differences between the spec and the service. */
+/** The differences between the spec and what the service shows. */
 export interface Difference {
-  /** Fields that the service shows with another value. */
+  /** The wanted values of fields that the service shows with another value. */
   readonly differing: Readonly<Record<string, Json>>;
-  /** Fields whose wanted value was not sent yet: only those that the service never shows, or whose drift is only reported. */
+  /** The wanted values that were not sent yet. Only for fields that the service never shows, or whose drift is only reported. */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** The fingerprints of wanted values, for the fields whose fingerprint is remembered. */
+  /** The fingerprints of wanted values, for the fields whose fingerprint is kept in status. */
   readonly prints: Readonly<Record<string, string>>;
   /** Wanted fields that the service never shows. */
   readonly hidden: readonly string[];
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
-  /** Fields whose newest value an older call may still overwrite, and until when (wall time). */
+  /** The fields whose newest value an older call may still overwrite, each with the time until when (wall time). */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
 }
 
-/** The text of a field; empty when the field is not set. */
+/** Returns the text of a field; empty when the field is not set. */
 export function textIn(fields: Fields, field: string): string {
   const value = fields[field];
   return typeof value === 'string' ? value : '';
 }
 
-/** True when two values are equal; secrets are compared by their content. */
+/** True when two values are equal. Secrets are compared by their content. */
 export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
 }
 
-/** True if a field has the wanted value. A name may differ in Unicode form and outer spaces. */
+/** True if a field has the wanted value. Names may differ in their Unicode form and in leading or trailing spaces. */
 export function sameField(field: string, wanted: Json | undefined, seen: Json | undefined): boolean {
   if (sameValue(wanted, seen)) return true;
   return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
 }
 
-/** True when two names are the same: the service may compose characters (NFC) or trim what it was sent. */
+/** True when two names count as the same. The service may compose characters (NFC) of a name or trim it. */
 export function isSameName(a: string, b: string): boolean {
   return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
 }
 
-/** A value as status may show it: short, and never a secret. */
+/** Returns a value as status may show it: short, and never a secret. */
 export function statusText(value: Json | undefined, secret: boolean): string {
   if (value === undefined) return '(unset)';
   if (secret || value instanceof Secret) return '(redacted)';
@@ -57,7 +57,10 @@ export function statusText(value: Json | undefined, secret: boolean): string {
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
 }
 
-/** The value of a drifted field in the service, as text for status. Unknown URLs are hidden: they may contain a signature. */
+/**
+ * Returns the value of a drifted field in the service, as text for status. Unknown URLs are hidden, because they may contain a
+ * signature.
+ */
 export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = statusText(wanted, secret);
   return statusText(observed, secret)
@@ -65,7 +68,7 @@ export function observedText(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** Compares what the spec wants with what the service shows; for hidden fields, with what was last sent. */
+/** Compares what the spec wants with what the service shows. Hidden fields are compared with what was last sent. */
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
@@ -83,7 +86,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       const value = observed[field];
-      // Until here the value was kept unredacted, for the comparison.
+      // Redact the value only now, because the comparison needed the unredacted value.
       const seen = typeof value === 'string' ? (pass.shown?.(value) ?? value) : value;
       drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
@@ -102,8 +105,8 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
 }
 
 /**
- * Why status has a fingerprint of a field: `sent`, to know which value was last sent of a field that is hidden or whose drift
- * is only reported; `set`, to know that the field was set once. Undefined for a field without a fingerprint.
+ * Returns why status has a fingerprint of a field. `sent`: to know which value of the field was last sent, since the field is
+ * hidden or its drift is only reported. `set`: to know that the field was once set. Undefined for a field without a fingerprint.
  */
 export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
@@ -111,11 +114,11 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** Says if the value of a hidden field was sent. `unknownKey`: its fingerprint was made with a key that is lost. */
+/** Says whether the value of a hidden field was sent. `unknownKey` means that its fingerprint was made with a key that is lost. */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may overwrite the value: send it once more when that call can no longer arrive.
+  // An older call may overwrite the value. So send the value once more when that call can no longer arrive.
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
@@ -123,7 +126,7 @@ export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' 
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
-/** The id of the key that made a fingerprint. */
+/** Returns the id of the key that made a fingerprint. */
 export function keyIdOf(print: string): string {
   return print.split(':', 1)[0] ?? '';
 }
@@ -148,9 +151,9 @@ type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
-/** Stands in place of a time for a call that overwrites nothing even if it arrives late. */
+/** Replaces the time in a fingerprint, for a call that overwrites nothing even if it arrives late. */
 const harmless = 'never';
-/** Times next to fingerprints are rounded up to a multiple of this many horizons: repeated tries then write no new status. */
+/** Times in fingerprints are rounded up to a multiple of this many horizons, so that repeated tries do not change status. */
 const stepHorizons = 5;
 
 /** True when a call with an unknown outcome may have changed the value in the service. */
@@ -158,27 +161,27 @@ export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** The lost call in a fingerprint in doubt: the value's fingerprint and when the call was decided on, where known. */
+/** The lost call in a fingerprint in doubt: the fingerprint of its value, and when it was decided on, as far as known. */
 interface Lost {
   readonly sent: string;
   readonly at: string;
 }
 
-/** The fingerprints of a call's values, and when it is sent. */
+/** The fingerprints of the values that a call sends, and the time of the call. */
 interface Sending {
   readonly prints: Prints;
-  /** Undefined for a call that overwrites nothing when it arrives late: a creation. */
+  /** The time of the call (wall time); undefined for a create, which overwrites nothing even if it arrives late. */
   readonly wallMs: number | undefined;
   readonly horizonMs: number;
 }
 
-/** Parses a fingerprint in doubt into the call that is under way and what was known before that call. */
+/** Parses a fingerprint in doubt into the call under way and the fingerprint from before that call. */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses a fingerprint in doubt into the call whose outcome will never be known. */
+/** Parses a fingerprint in doubt into the lost call, whose outcome will never be known. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
@@ -188,7 +191,7 @@ function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
-/** Marks these fields as in doubt, because a call that carries them is under way. */
+/** Marks the fingerprints of these fields as in doubt, because a call that carries the fields is under way. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
@@ -205,7 +208,7 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
-/** Marks these fields, and those of the newest call, as having an outcome that will never be known. */
+/** Marks the outcome of these fields, and of the fields of the newest call, as one that will never be known. */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
@@ -213,7 +216,10 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
   return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
 }
 
-/** Marks the call under way as one whose outcome will never be known. After an earlier lost call, either value may arrive. */
+/**
+ * Marks the outcome of the call under way as one that will never be known. After an earlier lost call, the value of either call may
+ * arrive.
+ */
 function withoutEnd(print: string): string {
   const open = underWay(print);
   if (open === undefined) return print;
@@ -232,7 +238,7 @@ export function notDone(applied: Applied): Applied {
   return { ...applied, prints: Object.fromEntries(before) };
 }
 
-/** Until when an older call may overwrite the value of a field, and that value's fingerprint. */
+/** Returns until when an older call may overwrite the value of a field, and the fingerprint of that value. */
 function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
   if (print?.startsWith(late) !== true) return undefined;
   const [until = '', value = ''] = print.slice(late.length).split(' ');
@@ -242,21 +248,21 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
 /** The times that decide until when a lost call may still arrive. */
 interface Horizon {
   readonly wallMs: number;
-  /** A call ends this long after it was decided on; a lost one may arrive within the horizon after that. */
+  /** How long after it was decided on a call ends. A lost call may arrive within the horizon after that. */
   readonly callMs: number;
   readonly horizonMs: number;
 }
 
 /**
- * The fingerprint to store for a value that the service has just accepted; `before` is the stored one from when the call was
- * decided on. An older call with the same value does no harm.
+ * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint that was stored when
+ * the call was decided on. An older call with the same value does no harm.
  */
 function taken(print: string, before: string | undefined, horizon: Horizon): string {
   const untilMs = mayArriveUntil(print, before, horizon);
   return untilMs <= horizon.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }
 
-/** Until when an older call with another value may arrive. */
+/** Returns until when an older call with another value may arrive. */
 function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Horizon): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
@@ -271,7 +277,10 @@ function mayArriveUntil(print: string, before: string | undefined, { wallMs, cal
 // Fingerprints of what was applied, from which a later pass knows what was sent of hidden fields, and which removed fields
 // the service keeps.
 
-/** Hidden and kept fields that were set once and are no longer wanted: the interface shows no way to clear them. */
+/**
+ * Returns the fields that were once set and are no longer in the spec, but keep their value in the service: the interface has no
+ * way to clear them.
+ */
 export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
   if (pass.subject.deleting) return [];
   const desired = plan.desired(pass);
@@ -280,7 +289,10 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
 
-/** The fingerprints of wanted values. One that an older call may still overwrite also has the time until when. */
+/**
+ * Returns the fingerprints of wanted values after an answer. A value that an older call may still overwrite also gets the time
+ * until when.
+ */
 function afterAnswer(
   pass: Pass,
   { prints, overwritable }: Difference,
@@ -294,7 +306,7 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** Marks the fields of an update as in doubt while it is under way. */
+/** Marks the fields of an update as in doubt while the update is under way. */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
@@ -313,19 +325,19 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   };
 }
 
-/** The fingerprints of these values. */
+/** Returns the fingerprints of these values. */
 export function printsOf(pass: Pass, values: Fields): Prints {
   return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/** The fingerprints to remember when the whole spec was applied; `sent` are the fields of the call that was answered. */
+/** Returns the fingerprints to remember when the whole spec was applied. `sent` are the fields of the call that was answered. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
-  // Keep the fingerprints of left-over fields as well.
+  // Also keep the fingerprints of fields that are no longer in the spec but keep their value in the service.
   const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
   return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
-/** The fingerprints to remember when only these fields were applied so far. */
+/** Returns the fingerprints to remember when only these fields were applied so far. */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
@@ -340,9 +352,9 @@ export function only<Value>(
 }
 
 /**
- * The fields that count as applied to an adopted object, once it was read. With drift `Report`: every field that the
- * service shows. When the spec names the id and all shown fields equal the spec: the hidden fields too, so that nothing is
- * sent before the spec changes. Undefined when already decided.
+ * Returns the fields that count as applied to an adopted object, once the object was read. With drift `Report`, these are all
+ * fields that the service shows. When the spec names the id and all shown fields equal the spec, the hidden fields count too, so
+ * that nothing is sent before the spec changes. Returns undefined when this was decided already.
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */
@@ -368,7 +380,7 @@ const signLength = 4;
  */
 export class OperatorKey {
   readonly #key: Secret;
-  /** Identifies the key, so that a fingerprint made with another key is recognised as such. */
+  /** The id of the key, so that a fingerprint made with another key is recognised as such. */
   readonly id: string;
 
   constructor(key: Secret) {
@@ -376,12 +388,15 @@ export class OperatorKey {
     this.id = createHash('sha256').update(key.reveal()).digest('hex').slice(0, 8);
   }
 
-  /** `<keyId>:<digest>` of a value; equal values have equal fingerprints, and nothing else can be learned from one. */
+  /**
+   * Returns the fingerprint of a value, as `<keyId>:<digest>`. Equal values have equal fingerprints. Nothing else can be learned
+   * from a fingerprint.
+   */
   print(value: Json): string {
     return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
   }
 
-  /** The mark of one object in one account: `apphosting:` and 16 characters. The last four prove that this key made it. */
+  /** Returns the mark of one object in one account: `apphosting:` and 16 characters. The last four prove that this key made the mark. */
   marker(endpoint: string, accountId: string, uid: string): string {
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
   }

@@ -1,9 +1,9 @@
 /**
- * Finds, adopts or creates the object of a resource. It is created at most once, although the service makes a new one at every
- * call.
+ * Finds, adopts or creates the object of a resource. The object is created at most once, although each call to the service would
+ * create a new one.
  *
- * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call; one
- * open create per name and collection.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call; a name
+ * in a collection has at most one open create.
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
@@ -28,10 +28,10 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/** How soon an object looks again whether another resource still creates one of the same name. */
+/** How soon to check again whether another resource still creates an object of the same name. */
 const turnMs = 5_000;
 
-/** The first step for a resource that has no id yet: find its object, adopt it, or create it. */
+/** Decides the first step for a resource that has no id yet: find its object, adopt it, or create it. */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -47,7 +47,7 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
-  // An object without an owner may be the one that another resource is creating right now.
+  // An object without an owner may be one that another resource is creating right now.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (other !== undefined) return alreadyExists(plan, pass, name, free);
@@ -59,14 +59,14 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
   const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
-  // Existing objects of this name belong to other resources: exclude them when looking for ours.
+  // Existing objects of this name belong to other resources. Exclude them when looking for the created object.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
 }
 
 /**
- * The step for an existing object of this name without an owner; undefined when it is gone and only a lagging list shows
- * it.
+ * Decides the step when the list shows an object of this name without an owner. Returns undefined when the object is gone and only
+ * an outdated list still shows it.
  */
 function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
@@ -79,14 +79,14 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * The time since when a list must have begun to prove that nothing was created yet. An object with our mark cannot be older
- * than what this process knows of its resource, so any list begun since then will do, and many new resources share it.
+ * Returns the time since when a list must have begun to prove that nothing was created yet. An object with our mark cannot be older
+ * than what this process knows of its resource. So any list that began since then suffices, and many new resources can share it.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
-/** The call that creates the object, with all that is needed to find it again when its answer is lost. */
+/** Builds the call that creates the object, with the data to find the object again when the answer is lost. */
 function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
@@ -96,7 +96,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = printsOf(pass, Object.fromEntries(remembered));
   const wanted = plan.desired(pass);
-  // Fields that creation does not take are sent later, so the generation is not fully applied yet.
+  // Fields that the create does not accept are sent later, so the generation is not fully applied yet.
   const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
   const generation = isWhole ? pass.subject.generation : -1;
   return {
@@ -130,7 +130,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   };
 }
 
-/** The fields of the spec that a creation can set. */
+/** Returns the fields of the spec that a create can set. */
 function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
@@ -138,7 +138,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** The step that waits while nothing may be created; undefined when a create may be sent. */
+/** Waits while nothing may be created; returns undefined when a create may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
@@ -170,13 +170,13 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 //
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
-/** The memory of an object whose id has just been bound. */
+/** Returns the memory of an object whose id has just been bound. */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
 }
 
-/** The step that binds an id. */
+/** Returns the step that binds an id. */
 export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
@@ -186,7 +186,7 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
-/** Stalls when several objects may be the one that this resource made: a person has to say which. */
+/** Stalls when several objects may be the one that this resource made. A person has to say which. */
 function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
   const ids = found.map(([id]) => id).toSorted();
   return {
@@ -196,13 +196,13 @@ function ambiguous(plan: { noun: string }, found: readonly (readonly [string, un
   };
 }
 
-/** Which objects may be adopted: what a spec asks for, limited by the account. */
+/** Returns which objects may be adopted: what the spec asks for, limited by the account. */
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** The verdict when this id may not be adopted; undefined when it may. */
+/** Returns the verdict when an id may not be adopted; undefined when it may be adopted. */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
@@ -214,8 +214,8 @@ export function notGranted(
 }
 
 /**
- * True when an object found by a direct read belongs to this account: a token may see more than one. The account that the item
- * names decides; without one, the account's own list.
+ * True when an object found by a direct read belongs to this account, since a token may see several accounts. The account that the
+ * item names decides. If the item names none, the account's own list decides.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -232,15 +232,15 @@ export function isOfAccount(
 //
 // Resolves a create in doubt: finds the object that it made, or proves that it made none.
 //
-// Guarantees: nothing is sent until the object is found, or a full list begun after the horizon shows none; an object that
-// only may be ours is neither bound nor deleted.
+// Guarantees: nothing is sent until the object is found, or until a full list begun after the horizon shows no such object. An
+// object that is only possibly ours is neither bound nor deleted.
 //
 // Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
 
 const recheckMs = 5_000;
 const clockSlackMs = 5_000;
 
-/** Goes on with a create whose outcome is not known. */
+/** Continues a create whose outcome is not known. */
 export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -252,14 +252,15 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const latestMs =
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  // If the operator's key was lost since the call, its mark is unknown. Then name and time decide, as for kinds without marks.
+  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and time decide, as for
+  // kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
   const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
   const [first, second] = found;
-  // Without a mark it is unknown which object is ours, and a presumed one is never deleted: leave all of them.
+  // Without a mark it is unknown which object is ours, and a presumed object is never deleted. So leave all of them.
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
@@ -284,22 +285,22 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** True if the spec now wants another object than the lost call was to create. */
+/** True if the spec now wants another object than the one that the lost call was to create. */
 function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
-/** The fields that the lost call sent; undefined when the spec or a Secret has changed since. */
+/** Returns the fields that the lost call sent; undefined when the spec or a Secret has changed since then. */
 function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A lost create, and what it asked for. */
+/** A lost create, and the fields that it asked for. */
 type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if an object's name and fields fit the lost call. */
+/** True if the name and fields of an object match the lost call. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: Sent, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
@@ -329,7 +330,7 @@ function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: Crea
   };
 }
 
-/** Stalls on an object that fits in all but its creation time: clocks of the service may differ. */
+/** Stalls on an object that matches the lost call in everything but its creation time: clocks of the service may differ. */
 function outOfTime(plan: { noun: string }, id: string): Step {
   return {
     is: 'stall',

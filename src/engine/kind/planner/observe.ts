@@ -1,7 +1,7 @@
 /**
- * Reads of the service before a decision, and what proves that an object is absent.
+ * Asks for the reads of the service that a decision needs, and decides what proves that an object is absent.
  *
- * Guarantees: a failed read proves nothing; an object is gone only after two direct reads, one poll interval apart.
+ * Guarantees: a failed read proves nothing; an object is gone only after two direct reads, one poll interval apart, have missed it.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
@@ -17,13 +17,13 @@ export type Look =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
-/** Waits while the account is frozen, because then a missing object proves nothing; undefined while it is not frozen. */
+/** Waits while the account is frozen, because a missing object then proves nothing. Returns undefined while the account is not frozen. */
 export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
-/** The wait after a take-over, until calls of the predecessor can no longer arrive; `held` says what waits. */
+/** Waits after a take-over until calls of the previous leader can no longer arrive; `held` says what waits. */
 export function takingOver(
   { quarantineMs }: Pass<unknown, unknown>,
   held: string,
@@ -34,8 +34,8 @@ export function takingOver(
 }
 
 /**
- * Waits or reads until two reads, far enough apart, have both missed an object; undefined once they have. `note` is the name of
- * the note that says since when, for a resource that may miss several objects.
+ * Waits or reads until two reads, far enough apart, have both missed an object; then returns undefined. `note` names the note with
+ * the time of the first miss, for a resource that may miss several objects.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
@@ -53,12 +53,12 @@ export function waitForSecondMiss(
   return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
 }
 
-/** Removes a missed read from the notes, so that the next one counts as the first. */
+/** Removes a missed read from the notes, so that the next miss counts as the first. */
 export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
 
-/** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart. */
+/** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart, have missed it. */
 export function readTwice<Item>(
   pass: Pass,
   about: {
@@ -86,8 +86,8 @@ export function readTwice<Item>(
 }
 
 /**
- * Releases a resource whose object was inside something that is gone, such as an alert in a deleted environment. Two answers
- * must agree: the service refuses the list inside it, and no longer lists the thing itself.
+ * Releases a resource whose object was inside a container that is gone, such as an alert in a deleted environment. Two answers must
+ * agree: the service refuses the list inside the container, and no longer lists the container itself.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -99,7 +99,7 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Asks for a read that begins at or after `since`, or for any without it. After a failed read, waits and says why. */
+/** Asks for a read that begins at or after `since`, or for any read without `since`. After a failed read, waits and says why. */
 export function readOf(
   pass: Pass<unknown, unknown>,
   read: Read,
@@ -117,7 +117,7 @@ export function readOf(
       return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
     case 'throttled': {
       const pause = longPause(pass);
-      // Say nothing of a short pause, unless the object has waited that long already.
+      // Do not mention a short pause, unless the object has waited that long already.
       if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
       return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
     }
@@ -128,7 +128,7 @@ export function readOf(
   }
 }
 
-/** Asks for the first of these lists that was neither read nor refused yet. */
+/** Asks for the first of these lists that was neither read nor refused yet; returns undefined when there is none. */
 export function readUnread(
   pass: Pass<unknown, unknown>,
   reads: readonly Read[],
@@ -137,7 +137,7 @@ export function readUnread(
   return unread && readOf(pass, unread);
 }
 
-/** Until when a long pause of the service lasts, in words; undefined when there is none. */
+/** Returns until when a long pause of the service lasts, in words; undefined without a long pause. */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
@@ -145,22 +145,22 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 
 // ---- after a refusal -------------------------------------------------------------------------------------------
 //
-// Finds out whether a refused call failed because an object that it names is gone.
+// Finds out whether the service refused a call because an object that the call names is gone.
 //
-// Guarantees: an object is called gone only after a read of its own since the refusal; if none is gone, the second refusal
-// stands.
+// Guarantees: an object counts as gone only after a read of that object since the refusal. If no object is gone, the call is sent
+// again, and its second refusal is final.
 //
 // Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 /**
- * When a read must have begun to count after the service refused the journalled call, which may have been carried out all the
- * same. The notes pass this time to the next step.
+ * Returns the time at which a read must begin at the earliest, to show what became of a journalled call that the service refused.
+ * The notes pass this time to the next step.
  */
 export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
 }
 
-/** Adds the time found by `sinceNo` to the notes of a step. */
+/** Adds the time that `sinceNo` returns to the notes of a step. */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...(step.note ?? pass.notes), saidNoAt: sinceNo(pass) } };
@@ -168,7 +168,7 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 
 const recheckMs = 300_000;
 
-/** Before a refused call is repeated, reads whether an object that it names is missing; undefined when none is missing. */
+/** Reads, before a refused call is repeated, whether an object that the call names is missing. Returns undefined when none is missing. */
 export function lookAfterDenial(
   plan: ObjectPlan,
   pass: Pass,
@@ -191,7 +191,7 @@ export function lookAfterDenial(
   return undefined;
 }
 
-/** The verdict when a missing object may explain a refusal: first look for that object, then stall. Undefined otherwise. */
+/** Returns the verdict when a missing object may explain a refusal: first look for that object, then stall. Returns undefined otherwise. */
 export function denied(
   plan: ObjectPlan,
   pass: Pass,
@@ -212,7 +212,7 @@ export function denied(
   };
 }
 
-/** Says which other object has the wanted name, and whose it is: the service may allow each name only once. */
+/** Says which other object has the wanted name, and to whom it belongs: the service may allow each name only once. */
 export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];

@@ -1,8 +1,9 @@
 /**
- * The decision shared by every kind whose object has plain create, update and delete: what is the next single step?
+ * Decides the single next step for every kind whose object has plain create, update and delete calls.
  *
- * Order: deletion, an open create, the binding (confirmed, adopted or made), the object's absence, its difference from the
- * spec, and what the kind itself still wants. Everything it knows comes in with the pass, so the same pass gives the same step.
+ * The planner decides in this order: deletion, an open create, the binding (confirmed, adopted or created), the object's absence,
+ * its difference from the spec, and what the kind itself still wants. Everything that the planner knows comes with the pass, so the
+ * same pass gives the same step.
  */
 import type { Json } from '../../../base/json.ts';
 import { isoSeconds } from '../../../base/time.ts';
@@ -26,7 +27,7 @@ import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
 import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/step.ts';
 
-/** The next step for an object with plain create, update and delete. */
+/** Decides the next step for an object with plain create, update and delete calls. */
 export function planObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -46,7 +47,7 @@ export function planObject(plan: ObjectPlan, pass: Pass): Step {
   return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
-/** The part of status about an object with plain create, update and delete. */
+/** Returns the part of status about an object with plain create, update and delete calls. */
 export function showObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,
@@ -75,7 +76,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // The answer to a change was lost: only a read from after it shows whether the change must still be made.
+  // The answer to a change was lost. Only a read that began after it shows whether the change must still be made.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
   if (doubtful !== undefined) return doubtful;
@@ -114,7 +115,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
 }
 
-/** Waits while an older change, whose answer was lost, may still overwrite the newest values. */
+/** Waits while an older change whose answer was lost may still overwrite the newest values. */
 function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | undefined {
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
@@ -123,7 +124,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
-/** How soon to look again while the service refuses the list: after a few polls the object itself is read instead. */
+/** Returns how soon to look again while the service refuses the list. After a few polls the object itself is read instead. */
 function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retryInMs?: number } {
   const list = plan.list(pass);
   const snapshot = pass.view.one(list, id)?.snapshot;
@@ -134,8 +135,8 @@ function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retr
 }
 
 /**
- * A field that the service cannot change differs: stall where drift would be corrected, because somebody has to decide;
- * otherwise only report it.
+ * Handles a difference in a field that the service cannot change: stalls where drift would be corrected, because a person has to
+ * decide; otherwise only reports the difference.
  */
 function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {
   const { drift, managementPolicy } = plan.lifecycle(pass.spec);
@@ -147,15 +148,18 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
-/** The most corrections of drift that are sent without a later read showing them. Once, somebody else may have been faster. */
+/**
+ * The greatest number of corrections of drift that are sent without a later read that shows them. The first time, another writer
+ * may have been faster.
+ */
 const mostCorrections = 2;
 
-/** The notes after somebody asked to try again: corrections that no read has shown are counted from zero. */
+/** Returns the notes after a user asked to try again: corrections that no read has shown are counted from zero. */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
 
-/** Asks for reads of an object that begin at or after this time; undefined once there are some. */
+/** Asks for reads of an object that begin at or after this time; returns undefined once such reads exist. */
 function readSince(plan: ObjectPlan, pass: Pass, id: string, at: number): Step | undefined {
   const list = plan.list(pass);
   if ((pass.view.one(list, id)?.snapshot.begunAt ?? at) < at) return readOf(pass, list, at);
@@ -199,7 +203,7 @@ function correct(
       ...meanwhile(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      // If a change takes several calls, only the last one is checked for its effect.
+      // If a change takes several calls, only the last call is checked for its effect.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) =>
@@ -220,7 +224,7 @@ function correct(
   };
 }
 
-/** The step for a bound object that is proved gone. */
+/** Decides the step for a bound object that is proved gone. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
@@ -228,13 +232,13 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
       is: 'stall',
       reason: 'ObjectGone',
       message: `${plan.noun} ${id} is gone from the service and is not created again`,
-      // An object that is proved gone but stays bound must not keep the account frozen.
+      // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
       note: { ...pass.notes, provedGone: 1 },
     };
   }
   const lost = waitWhileFrozen(pass);
   if (lost !== undefined) return { ...lost, note: { ...pass.notes, provedGone: 1 } };
-  // Write the proof to status at once, so that later passes need not prove it again.
+  // Write the proof to status at once, so that later passes need not prove the absence again.
   return {
     is: 'wait',
     reason: 'Creating',
@@ -257,7 +261,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 // Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
 // write, or not the object at all, counts only after a direct read says the same.
 
-/** For how many polls a list is still believed after the service began to refuse it. */
+/** For how many polls a list still counts after the service began to refuse it. */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
@@ -277,18 +281,21 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   return { is: 'seen', seen: { item, fields } };
 }
 
-/** How long the service has refused this list. Items of a refused list may be gone; a list that is only out of reach still counts. */
+/**
+ * Returns for how long the service has refused this list. Items of a refused list may be gone. A list that is only out of reach
+ * still counts.
+ */
 function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
   const problem = pass.view.problem(list);
   return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
 }
 
-/** The object as our newest write left it, for a list that began before that write. */
+/** Returns the object as our newest write left it, for a list that began before that write. */
 function ownWrite(pass: Pass): Look {
   return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
 }
 
-/** True when a list shows another value than our own write of less than a horizon ago: the list may lag. */
+/** True when a list shows another value than our own write of less than a horizon ago: the list may be outdated. */
 function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
@@ -308,12 +315,12 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 //
 // Binds the object that `spec.externalId` names, after resolving a create in doubt.
 //
-// Guarantees: the result of a lost call is found before another object takes its place, and published when it stays behind;
-// an object of another resource or account is not bound.
+// Guarantees: the result of a lost call is found before another object is bound in its place, and is published when it stays in
+// the service. An object of another resource or account is not bound.
 
 /**
- * Resolves a create in doubt before anything else. An id in spec.externalId is bound instead once reads can find out no
- * more, or at once when it may be the created object.
+ * Resolves a create in doubt before anything else. An id in spec.externalId is bound when reads cannot resolve the create, or at
+ * once when the object with this id may be the created one.
  */
 function resolveFirst(plan: ObjectPlan, pass: Pass): Step | undefined {
   const externalId = plan.externalId(pass.spec);
@@ -339,7 +346,7 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }:
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
 }
 
-/** The verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
+/** Returns the verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
 export function claimedByOlder(
   { claimant }: Pass,
   id: string,
@@ -352,11 +359,11 @@ export function claimedByOlder(
   return { is: 'stall', reason: 'Claimed', message };
 }
 
-/** Binds the object that `spec.externalId` names: adopts it, or confirms that a presumed one is ours. */
+/** Binds the object that `spec.externalId` names: adopts the object, or confirms that a presumed one is ours. */
 function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const what = `spec.externalId names ${plan.noun} ${id}`;
   const isBound = pass.memory.id === id;
-  // Refuse before naming an owner: without the right to adopt, nobody learns about others' objects.
+  // Refuse before naming an owner, so that nobody without the right to adopt learns about the objects of others.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
   if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
   const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
@@ -390,9 +397,9 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   };
 }
 
-// ---- the parts of a plan that kinds have alike -----------------------------------------------------------------
+// ---- the parts of a plan that many kinds share -----------------------------------------------------------------
 
-/** A spec with the fields that objects of the service share. */
+/** The fields of a spec that objects of the service share. */
 interface ObjectSpec {
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;
@@ -404,7 +411,7 @@ interface Item {
   readonly createdAtMs?: number | undefined;
 }
 
-/** The functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
+/** Returns the functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,

@@ -1,7 +1,9 @@
 /**
- * Deletes an object first in the service. The finalizer is removed only when that deletion is proved.
+ * Deletes an object in the service before its Kubernetes resource. The finalizer is removed only when the deletion in the service
+ * is proved.
  *
- * Guarantees: what we did not create, or only presume to be ours, is never deleted; an open create is resolved before.
+ * Guarantees: an object that we did not create, or that is only presumed to be ours, is never deleted; an open create is resolved
+ * before the deletion.
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
@@ -17,7 +19,7 @@ const lagMs = 2_000;
 const blockedRetryMs = 30_000;
 const longestBlockedRetryMs = 600_000;
 
-/** The next step of a deletion. */
+/** Decides the next step of a deletion. */
 export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   const { journal, id } = pass.memory;
   const kept = whyItStays(plan, pass);
@@ -27,11 +29,11 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Says that the object stays in the service, and why; empty when there is none, undefined when it has to be deleted. */
+/** Says why the object stays in the service; empty when there is no object, undefined when the object has to be deleted. */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // The annotation may be newer than the check in `releasedWithoutCall`: the answer to a status write brings it along.
+  // Check the annotation again: it may be newer than the check in `releasedWithoutCall`, since the answer to a status write may bring it.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
@@ -40,7 +42,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   return onDelete === 'Retain' && id !== undefined ? stays : undefined;
 }
 
-/** Releases an object without an id, unless the service has one with its mark: the status may have been lost. */
+/** Releases a resource without an id, unless the service has an object with its mark: the status may have been lost. */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
   if (plan.markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
   const list = plan.list(pass);

@@ -22,7 +22,7 @@ const AccountRef = fields(
 
 type InAccount<Shape> = Shape & { readonly accountRef: typeof AccountRef };
 
-/** The spec of a kind that lives in an account: the kind's own fields and `accountRef`, which cannot be changed. */
+/** Builds the spec of a kind that lives in an account: the kind's own fields and `accountRef`, which cannot be changed. */
 export function specInAccount<Shape extends z.core.$ZodShape>(
   description: string,
   shape: Shape,
@@ -35,7 +35,7 @@ export function specInAccount<Shape extends z.core.$ZodShape>(
   });
 }
 
-/** The CEL rule that a field of accountRef keeps its meaning: writing out the default is no change. */
+/** Builds a CEL rule that forbids changes of a field of accountRef. Writing out the default does not count as a change. */
 function sameAccount(field: 'kind' | 'name'): string {
   const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;
   const value = (of: string) => `${of}.accountRef.${field}`;
@@ -43,36 +43,36 @@ function sameAccount(field: 'kind' | 'name'): string {
   return `(${given('self')} ? ${value('self')} == (${given('oldSelf')} ? ${value('oldSelf')} : ${usual}) : (!(${given('oldSelf')}) || ${value('oldSelf')} == ${usual}))`;
 }
 
-/** An id of an object that exists in the service already. */
+/** Builds the schema of an id of an object that exists in the service already. */
 export function externalId(what: string, word: string) {
   return serviceId(
     `The id of ${what} that exists in the service (interface: ${word}): it is bound instead of creating one, if the account allows adoption by id. What the service never shows is taken to be as this spec says, unless something that shows differs. It also confirms an object whose creation was in doubt.`,
   ).optional();
 }
 
-/** `spec.lifecycle`; each kind names the fields that apply to it. */
+/** Builds the schema of `spec.lifecycle`. Each kind names the fields that apply to it. */
 export function lifecycle<Shape extends z.core.$ZodShape>(shape: Shape) {
   return fields('How the operator treats the object in the service.', shape).optional();
 }
 
-/** `lifecycle.managementPolicy`: change the service, or only observe it. */
+/** The schema of `lifecycle.managementPolicy`: change the service, or only observe it. */
 export const managementPolicy = choice(
   'Manage keeps the service equal to this spec. Observe never writes to the service: differences stand in status.drift, and the next call in status.wouldDo. Default: Manage.',
   ['Manage', 'Observe'],
 ).optional();
 
-/** `lifecycle.adoption`: the limit for taking over an object that this resource did not create. */
+/** The schema of `lifecycle.adoption`: which objects that this resource did not create it may take over. */
 export const adoption = choice(
   'Whether this resource may adopt an object that it did not create: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 
-/** `lifecycle.onDelete`; the kind explains its default. */
+/** Builds the schema of `lifecycle.onDelete`. The kind explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
   return choice(`What deleting this resource does to the object in the service. ${explanation}`, words).optional();
 }
 
-/** `lifecycle.onMissing`: recreate an object that is gone from the service, or stall. */
+/** Builds the schema of `lifecycle.onMissing`: recreate an object that is gone from the service, or stall. */
 export function onMissing(fallback: 'Recreate' | 'Stall') {
   return choice(
     `What to do when the object is proved gone from the service although this resource still exists: Recreate makes a new one, Stall reports it and waits for you. Default: ${fallback}.`,
@@ -80,7 +80,7 @@ export function onMissing(fallback: 'Recreate' | 'Stall') {
   ).optional();
 }
 
-/** `lifecycle.drift`: correct a difference that somebody made in the service, or only report it. */
+/** The schema of `lifecycle.drift`: correct a difference that somebody made in the service, or only report the difference. */
 export const drift = choice(
   'What to do about a difference that somebody made in the service: Correct writes the spec again, Report only lists it in status.drift. Default: Correct.',
   ['Correct', 'Report'],

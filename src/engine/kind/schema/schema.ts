@@ -1,12 +1,13 @@
 /**
- * The functions that specs and statuses are built from: plain zod whose every part can become a Kubernetes schema.
+ * Builds the schemas of specs and statuses from the parts of zod that can become a Kubernetes schema.
  *
  * Guarantees: each part has a description and bounds; what zod refuses, the API server refuses, and the other way round.
- * Assumes: nothing else of zod is used in a kind; `crd/structural.ts` throws on what it does not know.
+ *
+ * Assumes: a kind uses nothing else of zod; `crd/structural.ts` throws on anything else.
  */
 import { z } from 'zod';
 
-/** Marks a text whose default is `metadata.name`; the generator makes a rule at the root of the schema from it. */
+/** Marks a text whose default is `metadata.name`. From this mark the generator makes a rule at the root of the schema. */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
 /** The details of a text whose default is `metadata.name`. */
@@ -22,7 +23,7 @@ interface TextBounds {
   readonly pattern?: string;
 }
 
-/** A string; lengths count characters as the API server does, not UTF-16 units. */
+/** Builds the schema of a text. Its length counts characters as the API server does, not UTF-16 units. */
 export function text(description: string, bounds: TextBounds): z.ZodString {
   const { max, min = 0, pattern } = bounds;
   const counted = z.string().refine((value) => isLong(value, min, max), {
@@ -37,7 +38,10 @@ function isLong(value: string, min: number, max: number): boolean {
   return length >= min && length <= max;
 }
 
-/** The name in the service; the object's own name when it is absent. `fixed` says why it can never be changed. */
+/**
+ * Builds the schema of a name in the service. Without it, the object's own name is used. `fixed` says why the name can never be
+ * changed.
+ */
 export function ownName(
   description: string,
   bounds: { readonly max: number; readonly pattern?: string; readonly fixed?: string },
@@ -48,44 +52,44 @@ export function ownName(
   });
 }
 
-/** An id of an object in the service. */
+/** Builds the schema of an id of an object in the service. */
 export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
 
-/** An id as status stores it. It is compared with what the service shows, so it has more room than an id in a spec. */
+/** Builds the schema of an id in status. The id is compared with what the service shows, so it may be longer than an id in a spec. */
 export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
 
-/** A time in status. A text that is not a time is left out before status is written (see `fit`). */
+/** Builds the schema of a time in status. A text that is not a time is left out before status is written (see `fit`). */
 export function time(description: string): z.ZodString {
   return annotated(text(description, { max: 64 }), { format: 'date-time' });
 }
 
-/** A moment in UTC, such as 2026-01-31T12:00:00Z. It is kept as it was written. */
+/** Builds the schema of a moment in UTC, such as 2026-01-31T12:00:00Z. The text is kept as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
   return annotated(text(description, { min: 20, max: 30, pattern }), { format: 'date-time' });
 }
 
-/** A whole number; put the unit into the field's name. */
+/** Builds the schema of a whole number. Put the unit into the field's name. */
 export function integer(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodInt {
   return z.int().min(bounds.min).max(bounds.max).meta({ description });
 }
 
-/** A number that may have a fraction. */
+/** Builds the schema of a number that may have a fraction. */
 export function number(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodNumber {
   return z.number().min(bounds.min).max(bounds.max).meta({ description });
 }
 
-/** True or false. */
+/** Builds the schema of a boolean. */
 export function flag(description: string): z.ZodBoolean {
   return z.boolean().meta({ description });
 }
 
-/** One of a closed set of words. */
+/** Builds the schema of one word out of a closed set. */
 export function choice<const Words extends readonly [string, ...string[]]>(
   description: string,
   words: Words,
@@ -93,7 +97,7 @@ export function choice<const Words extends readonly [string, ...string[]]>(
   return z.enum(words).meta({ description });
 }
 
-/** An object of a spec; a field that it does not name is refused. */
+/** Builds the schema of an object in a spec. Fields that the schema does not name are refused. */
 export function fields<Shape extends z.core.$ZodShape>(
   description: string,
   shape: Shape,
@@ -101,7 +105,10 @@ export function fields<Shape extends z.core.$ZodShape>(
   return z.strictObject(shape).meta({ description });
 }
 
-/** An object of a status; a field that it does not name is dropped, so that an older operator reads a newer status. */
+/**
+ * Builds the schema of an object in a status. Fields that the schema does not name are dropped, so that an older operator can read
+ * a newer status.
+ */
 export function shown<Shape extends z.core.$ZodShape>(
   description: string,
   shape: Shape,
@@ -114,13 +121,13 @@ interface Size {
   readonly min?: number;
 }
 
-/** A list that is replaced as a whole. */
+/** Builds the schema of a list that is replaced as a whole. */
 export function listOf<Item extends z.ZodType>(description: string, item: Item, size: Size): z.ZodArray<Item> {
   const list = sized(z.array(item), size);
   return annotated<z.ZodArray<Item>>(list, { description, 'x-kubernetes-list-type': 'atomic' });
 }
 
-/** A list of scalars without repetition, which several writers may share. */
+/** Builds the schema of a list of scalars without repetition. Several writers may share the list. */
 export function setOf<Item extends z.ZodType<string | number>>(
   description: string,
   item: Item,
@@ -131,7 +138,7 @@ export function setOf<Item extends z.ZodType<string | number>>(
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
-/** A list of objects that are identified by the values of some fields; several writers may share the list. */
+/** Builds the schema of a list of objects that are identified by the values of some fields. Several writers may share the list. */
 export function listByKey<Item extends z.ZodObject>(
   description: string,
   item: Item,
@@ -153,7 +160,7 @@ function sized<Item extends z.ZodType>(list: z.ZodArray<Item>, { max, min }: Siz
   return min === undefined ? list.max(max) : list.max(max).min(min);
 }
 
-/** The schema of a map: any keys, values of one schema. */
+/** Builds the schema of a map with any keys, whose values all have one schema. */
 export function mapOf<Value extends z.ZodType>(
   description: string,
   value: Value,
@@ -175,12 +182,15 @@ const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$';
 const nameOfObject = () =>
   text('The name of the object, in the same namespace.', { min: 1, max: 253, pattern: objectName });
 
-/** A reference to an object in the same namespace. */
+/** Builds the schema of a reference to an object in the same namespace. */
 export function objectRef(description: string) {
   return fields(description, { name: nameOfObject() });
 }
 
-/** A reference to an object in the same namespace by name, or to one of the service by id, which the interface calls `word`. */
+/**
+ * Builds the schema of a reference to an object: by name to one in the same namespace, or by id to one of the service. `word` is
+ * the interface's name of the id.
+ */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameOfObject().optional(),
@@ -189,7 +199,7 @@ export function objectOrIdRef(description: string, word: string) {
   return exactlyOne(ref, ['name', 'externalId']);
 }
 
-/** A text that may be given in the open, or come from a Secret or ConfigMap of the same namespace. */
+/** Returns the fields of a text that may be given in plain text, or come from a Secret or ConfigMap of the same namespace. */
 export function valueOrSource() {
   return {
     value: text('The value itself; everyone who may read this resource can read it.', { max: 16_384 }).optional(),
@@ -203,7 +213,7 @@ export function valueOrSource() {
   };
 }
 
-/** An object that holds a text: its value, or the Secret or ConfigMap that the value comes from. */
+/** Builds the schema of an object that holds a text: its value, or the Secret or ConfigMap that the value comes from. */
 export function givenText(description: string) {
   return exactlyOne(fields(`${description} Set exactly one of value and valueFrom.`, valueOrSource()), [
     'value',
@@ -211,7 +221,7 @@ export function givenText(description: string) {
   ]);
 }
 
-/** A text that only a Secret may hold. */
+/** Builds the schema of a text that only a Secret may hold. */
 export function secretText(description: string) {
   return fields(description, {
     valueFrom: fields('Where the value comes from.', { secretKeyRef: keyRef('Secret') }),
@@ -225,7 +235,7 @@ function keyRef(kind: string) {
   });
 }
 
-/** The kind's own fields of status; every one may be absent. */
+/** Builds the schema of the kind's own fields of status. Every field may be absent. */
 export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
   shape: Shape,
 ): z.ZodObject<Shape, z.core.$strip> {
@@ -235,15 +245,15 @@ export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
 /** The longest annotation value that status holds, in characters as the API server counts them. */
 const longestToken = 256;
 
-/** The value of an annotation in status, once what it asks for was done. */
+/** Builds the schema of an annotation's value in status. The value is written once what the annotation asks for was done. */
 export function handledToken(annotation: string) {
   const description = `The newest value of the annotation ${annotation} that was handled; any text, no time of ours.`;
   return text(description, { max: longestToken }).optional();
 }
 
 /**
- * The value of an annotation, cut to what fits into status, but not within a character. Status has the cut value: compared with
- * it, an uncut one would count as new again and again.
+ * Returns the value of an annotation, cut between characters to what fits into status. Status has the cut value: compared with it,
+ * an uncut value would count as new again and again.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -264,7 +274,7 @@ export function tokenIn(
 /** The name of the field that holds rules in a Kubernetes schema. */
 export const rulesKey = 'x-kubernetes-validations';
 
-/** A rule as it stands in the custom resource definition. */
+/** A rule as the custom resource definition contains it. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -272,22 +282,22 @@ export interface CelRule {
   readonly reason?: 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueForbidden';
 }
 
-/** A rule with a function that checks the same in our own parse: both must accept and refuse the same values. */
+/** A rule with a function for our own parser. The rule and the function must accept and refuse the same values. */
 export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
 }
 
-/** The same schema with more annotations; earlier ones stay. */
+/** Returns the same schema with more annotations; earlier ones stay. */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
   return schema.meta({ ...schema.meta(), ...more });
 }
 
-/** The rules that a schema carries so far. */
+/** Returns the rules that a schema has so far. */
 export function rulesOf(schema: z.ZodType): readonly CelRule[] {
   return (schema.meta()?.[rulesKey] ?? []) as readonly CelRule[];
 }
 
-/** The same schema with one more rule. */
+/** Returns the same schema with one more rule. */
 export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z.output<Schema>>): Schema {
   const { check, ...cel } = asked;
   const path = cel.fieldPath?.split('.').filter((part) => part !== '');
@@ -298,7 +308,7 @@ export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z
   return withCel(refined, schema, cel);
 }
 
-/** The same schema with one more rule, which compares the value with the one before the change. */
+/** Returns the same schema with one more rule, which compares the value with the value before the change. */
 export function withTransition<Schema extends z.ZodType>(schema: Schema, cel: CelRule): Schema {
   return withCel(schema, schema, cel);
 }
@@ -307,16 +317,15 @@ function withCel<Schema extends z.ZodType>(schema: Schema, before: z.ZodType, ce
   return annotated(schema, { ...before.meta(), [rulesKey]: [...rulesOf(before), cel] });
 }
 
-/** The same schema, whose value can never be changed; `message` says what to do instead. */
+/** Returns the same schema, whose value can never be changed; `message` says what to do instead. */
 export function immutable<Schema extends z.ZodType>(schema: Schema, message: string): Schema {
   return withTransition(schema, { rule: 'self == oldSelf', message, reason: 'FieldValueForbidden' });
 }
 
 /**
- * The rule that a field must not change, be added or be removed.
+ * Returns the rule that a field must not be changed, added or removed.
  *
- * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate what comparing them
- * costs.
+ * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate the cost of comparing them.
  */
 function sameField(path: string): string {
   return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;
@@ -324,7 +333,7 @@ function sameField(path: string): string {
 
 type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
 
-/** The same object schema; the named fields can never be changed, added or removed later. */
+/** Returns the same object schema, in which the named fields can never be changed, added or removed later. */
 export function immutableFields<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -339,7 +348,7 @@ export function immutableFields<Schema extends z.ZodObject>(
   return added.reduce((so, cel) => withTransition(so, cel), schema);
 }
 
-/** The same object schema; exactly one of the named fields must be set. */
+/** Returns the same object schema, in which exactly one of the named fields must be set. */
 export function exactlyOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -352,7 +361,7 @@ export function exactlyOne<Schema extends z.ZodObject>(
   });
 }
 
-/** The same object schema; at most one of the named fields may be set. */
+/** Returns the same object schema, in which at most one of the named fields may be set. */
 export function atMostOne<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -381,7 +390,7 @@ const reserved = new Set(
   ),
 );
 
-/** The name by which CEL knows a field: its reserved words are escaped. */
+/** Returns the name that a field has in CEL, where reserved words are escaped. */
 export function celName(name: string): string {
   return reserved.has(name) ? `__${name}__` : name;
 }
@@ -394,13 +403,13 @@ export function celName(name: string): string {
 //
 // Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
 
-/** A list that was cut, and its length before. */
+/** A list that was cut, and its length before the cut. */
 export interface Cut {
   readonly field: string;
   readonly total: number;
 }
 
-/** A value that fits its schema, and the lists that were cut for that. */
+/** A value that fits its schema, and the lists that were cut to make it fit. */
 interface Fitted<Value> {
   readonly value: Value;
   readonly cut: readonly Cut[];
@@ -422,8 +431,8 @@ interface Node {
 const nodes = new WeakMap<z.ZodType, Node>();
 
 /**
- * Cuts a value to its schema: texts and lists lose their end, whole numbers their fraction, numbers go to the nearest bound,
- * unknown fields and invalid times are dropped.
+ * Cuts a value to its schema: texts and lists lose their end, whole numbers lose their fraction, numbers go to the nearest bound,
+ * and unknown fields and invalid times are dropped.
  */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
   let node = nodes.get(schema);
@@ -450,7 +459,10 @@ function bounded({ minimum, maximum }: Node, value: number): number {
 // The form of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** True for a value that is no time where the schema asks for one: the API server would refuse the whole status for it. */
+/**
+ * True for a value that is not a time although its schema asks for one. Because of such a value the API server would refuse the
+ * whole status.
+ */
 function isNoTime({ format }: Node, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))

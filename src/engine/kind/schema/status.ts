@@ -1,4 +1,4 @@
-/** The status fields that every kind has, as the schema to which status is cut before it is written. */
+/** The schema of the status fields that every kind has. Status is cut to this schema before it is written. */
 import {
   choice,
   facts,
@@ -17,7 +17,7 @@ import {
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
 const host = (description: string) => text(description, { max: 300 });
 
-// The limits are those of metav1.Condition.
+// The limits of this schema are those of metav1.Condition.
 const Condition = shown('One aspect of the object.', {
   type: text('What it is about: Ready, Reconciling, Stalled, Synced, or an aspect of this kind.', {
     min: 1,
@@ -35,10 +35,10 @@ const Condition = shown('One aspect of the object.', {
   message: text('Why, as a sentence.', { max: 32_768 }),
 });
 
-/** The most ids that the entry of a creation can exclude. */
+/** The greatest number of ids that a journal entry of a create can exclude. */
 export const mostExcluded = 1_000;
 
-/** The entry in the journal. */
+/** The schema of a journal entry. */
 export const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
   operation: text('What it does.', { max: 64 }),
   attempt: integer('Which attempt it is.', { min: 0, max: 1_000_000 }),
@@ -65,7 +65,7 @@ export const Journal = shown('A call that was begun and must not happen twice; w
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/** The generation that was last applied as a whole, and fingerprints of values that the service does not show. */
+/** The schema of what was last applied as a whole: the generation, and fingerprints of values that the service does not show. */
 export const Applied = shown('What was last applied as a whole.', {
   generation: generation('The generation of the spec.'),
   prints: mapOf('Keyed fingerprints of what the service does not show back.', text('A fingerprint.', { max: 256 }), {
@@ -75,14 +75,14 @@ export const Applied = shown('What was last applied as a whole.', {
   unshown: flag('True when the service accepted a change but no read since shows it.').optional(),
 });
 
-/** A difference between the spec and the service. */
+/** The schema of a difference between the spec and the service. */
 export const Drift = shown('A difference.', {
   field: text('The field.', { max: 256 }),
   desired: value('What the spec asks for; (redacted) for a secret.'),
   observed: value('What the service shows; (redacted) for a secret.'),
 });
 
-/** The fields under `status.internal`, which the operator reads back. They are never cut: a cut entry could not be used. */
+/** The fields under `status.internal`, which the operator reads back. They are never cut, because a cut entry could not be used. */
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: Applied.optional(),
@@ -96,7 +96,7 @@ export const InternalStatus = {
   ).optional(),
 };
 
-/** The status fields of every kind that the engine writes. */
+/** The schema of the status fields of every kind that the engine writes. */
 export const CommonStatus = facts({
   observedGeneration: generation(
     'The generation of the spec that this status is about; -1 before the first look.',
@@ -126,7 +126,7 @@ export const CommonStatus = facts({
   ).optional(),
 });
 
-/** The field of status that carries an object's id in the service. */
+/** Builds the schema of the status field that has an object's id in the service. */
 export function idOf(kind: string, word: string) {
   return idAsShown(`The id of the ${kind} in the service (interface: ${word}).`).optional();
 }
