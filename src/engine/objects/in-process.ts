@@ -191,10 +191,13 @@ export class InProcess {
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // Keep only the end of the journal entry: everything else in the verdict was remembered the first time.
-    const { remember = {}, note: _noted, ...verdict } = said;
+    // Of what the verdict remembers, keep only the end of the journal entry: everything else was remembered the first time.
+    const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo, until: failedCall.at + pauseMs };
+    // The notes of a refusal may have been replaced meanwhile, but the refusal still holds.
+    const noted = isNo && note !== undefined ? { note } : {};
+    const repeated = { ...verdict, ...ended, ...noted };
+    this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
     this.failures += 1;
     return pauseMs;
   }
