@@ -276,7 +276,10 @@ export class LeaseElection implements Leadership {
     if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
     const isNews = this.#term === undefined;
     this.#term = begun;
-    if (isNews) {
+    if (isNews && this.mayAct() !== undefined) {
+      // A clock jumped during the write. Renew before anybody is told.
+      this.#term = undefined;
+    } else if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');
       this.#isolate(() => this.#options.onAcquired({ takeOver }));
     }
