@@ -231,6 +231,15 @@ describe('a lease', () => {
     expect(second.election.mayAct()).toBeUndefined();
   });
 
+  it('is not asked for at the end of a process that never held it', async () => {
+    const { second } = await settled();
+    second.api.calls.length = 0;
+
+    await second.election.stop();
+
+    expect(second.api.calls).toEqual([]);
+  });
+
   it('outlives a request that is never answered', async () => {
     const { clock, first } = await settled();
     first.api.inject({ effect: 'before', outcome: 'hang' });
