@@ -8,13 +8,15 @@ const longDelayMs = 20_000;
 
 /**
  * The clock of the machine. A long delay is rounded up to a quarter of a second: Node keeps a list for each length of a timer,
- * and thousands of lists cost a sixth of the CPU that the polls take.
+ * and thousands of lists cost a sixth of the CPU that the polls take. Any other delay is rounded up to a millisecond: Node would
+ * cut the fraction.
  */
 export const realClock: Clock = {
   wall: () => Date.now(),
   monotonic: () => performance.now(),
   after: (delayMs, wake) => {
-    const timer = setTimeout(wake, delayMs > longDelayMs ? Math.ceil(delayMs / 250) * 250 : delayMs);
+    const stepMs = delayMs > longDelayMs ? 250 : 1;
+    const timer = setTimeout(wake, Math.ceil(delayMs / stepMs) * stepMs);
     return () => clearTimeout(timer);
   },
 };

@@ -228,6 +228,7 @@ export class OutgoingCall {
   async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, meanwhile } = this.#call;
+    if (this.#note !== undefined) context.inProcess.notes = this.#pass.notes;
     context.remember(journal === undefined ? before : { ...before, journal: undefined });
     const isMarked = journal !== undefined || meanwhile !== undefined;
     const isWritten = !isMarked || (await context.write());

@@ -77,6 +77,8 @@ export class LeaseElection implements Leadership {
   #lookedAt = 0;
   /** The resourceVersion of the lease when it was last read. */
   #newest: string | undefined;
+  /** True once this process has tried to write the lease. */
+  #mayBeOurs = false;
   /** The lease as we last wrote it. */
   #own: KubeObject | undefined;
   /** The moment before the write with which our term began or was last renewed; undefined while this process does not lead. */
@@ -113,6 +115,7 @@ export class LeaseElection implements Leadership {
     this.#stop.abort();
     await this.#running;
     this.#term = undefined;
+    if (!this.#mayBeOurs) return;
     try {
       const held = this.#own ?? (await this.#read());
       const spec = held === undefined ? undefined : leaseSpecOf(held);
@@ -251,6 +254,7 @@ export class LeaseElection implements Leadership {
       },
       spec,
     };
+    this.#mayBeOurs = true;
     const sent =
       over === undefined
         ? api.create(leaseResource, namespace, body)
@@ -276,7 +280,10 @@ export class LeaseElection implements Leadership {
     if (clock.monotonic() < this.#actFrom) return this.#pace.retryMs;
     const isNews = this.#term === undefined;
     this.#term = begun;
-    if (isNews) {
+    if (isNews && this.mayAct() !== undefined) {
+      // A clock jumped during the write. Renew before anybody is told.
+      this.#term = undefined;
+    } else if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');
       this.#isolate(() => this.#options.onAcquired({ takeOver }));
     }

@@ -8,7 +8,8 @@ import { realClock, realEntropy } from '../cli/machine.ts';
 import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
-const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 120_000 };
+/** The time to forget includes a pause and the start: a part that then stays up for 20 seconds or so begins afresh. */
+const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;
 
 /** Restarts parts of the sandbox that end by themselves, until the signal is aborted. */

@@ -213,6 +213,33 @@ describe('a lease', () => {
     expect(holderIn(cluster)).toBeUndefined();
   });
 
+  it('is not said to be won by a write during which the wall clock jumped beyond the term', async () => {
+    const { clock, first, second } = await settled();
+    first.api.cut = true;
+    const wall = second.clock.wall.bind(second.clock);
+    let aheadMs = 0;
+    second.clock.wall = () => wall() + aheadMs;
+    const replace = second.api.replace.bind(second.api);
+    second.api.replace = (...write) => {
+      if (aheadMs === 0) aheadMs = 3_600_000;
+      return replace(...write);
+    };
+
+    await clock.advance(30_000);
+
+    expect(second.heard).toEqual(['took over']);
+    expect(second.election.mayAct()).toBeUndefined();
+  });
+
+  it('is not asked for at the end of a process that never held it', async () => {
+    const { second } = await settled();
+    second.api.calls.length = 0;
+
+    await second.election.stop();
+
+    expect(second.api.calls).toEqual([]);
+  });
+
   it('outlives a request that is never answered', async () => {
     const { clock, first } = await settled();
     first.api.inject({ effect: 'before', outcome: 'hang' });

@@ -81,7 +81,7 @@ export function buildPass<Seen extends View>(
     callMs: settings.callMs,
     marker: inProcess.mark(key, account),
     print: (value) => key.print(value),
-    contested: inProcess.contested(stored.object.metadata.generation ?? 0),
+    contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,
   };

@@ -14,7 +14,6 @@ import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
   isHeldByUs,
-  readyIn,
   reconcileToken,
   type Stored,
   parseStatus,
@@ -218,7 +217,8 @@ export class ReconcileContext {
       previous,
       wallMs: parts.clock.wall(),
     });
-    if (verdict.is === 'ready' && readyIn(previous)?.reason === 'Contested') inProcess.endContest();
+    if (verdict.is === 'ready') inProcess.noteEqual();
+    else if (verdict.reason === 'Contested') inProcess.leaveContested(this.object.metadata.generation ?? 0);
     const token = reconcileToken(this.object);
     const isHandled = token !== undefined && inProcess.forced?.token === token;
     const facts = showing?.facts ?? memory.facts;

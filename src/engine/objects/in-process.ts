@@ -80,8 +80,9 @@ export class InProcess {
    * `noteCircumstances`.
    */
   #circumstances: string | undefined;
-  /** The corrections of the ten minutes before the newest one. */
   #corrections: readonly Correction[] = [];
+  /** The generation for which fields are left as contested; undefined when none are. */
+  #contestedIn: number | undefined;
 
   constructor(uid: string, newSince: number) {
     this.#uid = uid;
@@ -131,24 +132,41 @@ export class InProcess {
 
   /** Notes a correction of fields that somebody else had changed in the service. */
   corrected(generation: number, fields: readonly string[], at: number): void {
-    const recent = this.#corrections.filter((one) => one.generation === generation && at - one.at < contestWindowMs);
-    this.#corrections = [...recent, ...fields.map((field) => ({ generation, field, at }))];
+    this.#corrections = [...this.#counted(generation, at), ...fields.map((field) => ({ generation, field, at }))];
   }
 
   /**
-   * Returns the fields that are no longer corrected, because they were corrected too often in a short time. Time alone does not end
-   * this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`, or values in the service that
-   * equal the spec end it.
+   * Returns the fields that are no longer corrected, because they were corrected too often in a short time. Once they are left, time
+   * alone does not end this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`, or values in the
+   * service that equal the spec end it.
    */
-  contested(generation: number): ReadonlySet<string> {
-    const ofSpec = this.#corrections.filter((one) => one.generation === generation);
-    const often = [...Map.groupBy(ofSpec, ({ field }) => field)].filter(([, { length }]) => length >= contestLimit);
-    return new Set(often.map(([field]) => field));
+  contested(generation: number, now: number): ReadonlySet<string> {
+    const often = [...Map.groupBy(this.#counted(generation, now), ({ field }) => field)];
+    return new Set(often.filter(([, { length }]) => length >= contestLimit).map(([field]) => field));
+  }
+
+  /** The corrections that count now: those of the last ten minutes, and older ones too while fields are left. */
+  #counted(generation: number, now: number): readonly Correction[] {
+    const isLeft = this.#contestedIn === generation;
+    return this.#corrections.filter(
+      (one) => one.generation === generation && (isLeft || now - one.at < contestWindowMs),
+    );
+  }
+
+  /** Leaves the contested fields as they are, until the contest ends. */
+  leaveContested(generation: number): void {
+    this.#contestedIn = generation;
+  }
+
+  /** Starts correcting again when the service equals the spec. */
+  noteEqual(): void {
+    if (this.#contestedIn !== undefined) this.endContest();
   }
 
   /** Starts to correct contested fields again. */
   endContest(): void {
     this.#corrections = [];
+    this.#contestedIn = undefined;
   }
 
   // ---- backoff of calls ----
@@ -173,10 +191,13 @@ export class InProcess {
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // Keep only the end of the journal entry: everything else in the verdict was remembered the first time.
-    const { remember = {}, note: _noted, ...verdict } = said;
+    // Of what the verdict remembers, keep only the end of the journal entry: everything else was remembered the first time.
+    const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    this.failedCall = { ...failedCall, verdict: { ...verdict, ...ended }, isNo, until: failedCall.at + pauseMs };
+    // The notes of a refusal may have been replaced meanwhile, but the refusal still holds.
+    const noted = isNo && note !== undefined ? { note } : {};
+    const repeated = { ...verdict, ...ended, ...noted };
+    this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
     this.failures += 1;
     return pauseMs;
   }

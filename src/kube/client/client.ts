@@ -167,6 +167,9 @@ function collectionPath(resource: Resource, namespace?: string): string {
 
 /** Returns the URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
+  // The API server answers 404 to such a path, which would be taken for the absence of the object.
+  if (resource.namespaced && namespace === undefined)
+    throw new Error(`${resource.plural} "${name}" cannot be addressed without a namespace`);
   const tail = part === undefined ? '' : `/${part}`;
   return `${collectionPath(resource, namespace)}/${segment(name)}${tail}`;
 }

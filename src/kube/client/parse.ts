@@ -152,7 +152,10 @@ export function titleOf(resource: Resource, namespace: string | undefined, name:
 
 const newline = 0x0a;
 
-/** Splits a stream of bytes into lines; throws when a line is longer than `maxBytes`, or when the stream ends within one. */
+/**
+ * Splits a stream of bytes into lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the stream
+ * ends within a line. A longer line whose end arrives in the same piece passes.
+ */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
   maxBytes: number,

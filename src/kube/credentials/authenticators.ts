@@ -10,10 +10,11 @@ import type { CustomFetch } from 'openid-client';
 
 /** The longest time that an exec plugin may run. */
 export const pluginMs = 60_000;
+const mostOutputBytes = 1024 * 1024;
 
 /**
- * Runs the exec plugins of a kubeconfig through client-node, and adds two things: a deadline that ends the program and its child
- * processes, and a new credential before the old one expires.
+ * Runs the exec plugins of a kubeconfig through client-node, and adds three things: a deadline that ends the program and its child
+ * processes, a limit on its output, and a new credential before the old one expires.
  */
 export class ExecPlugin extends ExecAuth {
   /** How the last run of the plugin ended, in words that quote nothing of the plugin's output. */
@@ -50,11 +51,20 @@ export class ExecPlugin extends ExecAuth {
   #run(clock: Clock, child: ChildProcess): ChildProcess {
     const nonsense = 'printed something that is not an ExecCredential';
     this.ending = nonsense;
-    const cancel = clock.after(pluginMs, () => {
-      this.ending = `did not end within ${pluginMs / 1000} s`;
+    let size = 0;
+    const end = (why: string): void => {
+      this.ending = why;
       // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
-    });
+    };
+    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
+    // client-node keeps both streams in memory until the program ends.
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.on('data', (part: string | Buffer) => {
+        size += part.length;
+        if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
+      });
+    }
     child.once(
       'error',
       (error) => (this.ending = `cannot be started (${'code' in error ? String(error.code) : 'error'})`),

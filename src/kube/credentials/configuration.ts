@@ -3,7 +3,8 @@
  * with the same name the first counts. `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work. A plugin
  * gets `KUBERNETES_EXEC_INFO`.
  *
- * Errors name the file and the field, never its content.
+ * Errors name the file and, where it is known, the field, never its content. The certificates of an authority are not checked: if
+ * they are broken, connections fail.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

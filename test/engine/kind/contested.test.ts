@@ -119,6 +119,42 @@ describe('a field that somebody else keeps changing', () => {
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
 
+  it('is not taken for one because it was corrected often long ago', async () => {
+    const { world, set, written } = await aFight();
+    for (let drifts = 0; drifts < 5; drifts += 1) {
+      await set(5);
+      await world.run(110_000);
+    }
+    expect(written.count).toBe(5);
+    await world.run(12 * 3_600_000);
+
+    await set(5);
+    await world.run(110_000);
+
+    expect(written.count).toBe(6);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it('is over once it stands as the spec says, also where the token was refused in between', async () => {
+    const { world, applied, set, fight } = await aFight();
+    await fight(900_000);
+    const contested = conditionOf(world, 'MetricAlert', 'cpu');
+    const baseUrl = 'http://127.0.0.1:8088';
+    world.secret('hosting-credentials', { baseUrl, token: 'refused' });
+    await world.run(120_000);
+    const refused = conditionOf(world, 'MetricAlert', 'cpu');
+    await set(applied.threshold);
+    world.secret('hosting-credentials', { baseUrl, token: 'demo-admin' });
+    await world.run(2 * 3_600_000);
+    const calm = conditionOf(world, 'MetricAlert', 'cpu');
+
+    await set(5);
+    await world.run(130_000);
+
+    expect([contested, refused, calm]).toEqual(['False/Contested', 'False/AccountNotReady', 'True/InSync']);
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
   it('is not taken for one because corrections were lost on their way', async () => {
     const { world, set, written } = await aFight('loseBefore');
     await set(5);

@@ -360,6 +360,22 @@ describe('an AppEnvironment in a world', () => {
     expect(conditionOf(world, kind, name, 'Deployed')).toBe('False/NeverDeployed');
   });
 
+  it('still says that it was never deployed after the service has updated it', async () => {
+    const world = await aWorld();
+    const externalId = await neverDeployed(world);
+    world.apply(kind, name, { externalId, powerState: 'Running' });
+    await world.run(70_000);
+    await world.control('PATCH', `/environments/${externalId}`, { status: 'updating' });
+    await world.run(70_000);
+    const during = conditionOf(world, kind, name, 'Deployed');
+
+    await world.control('PATCH', `/environments/${externalId}`, { status: 'stopped' });
+    await world.run(70_000);
+
+    expect([during, conditionOf(world, kind, name, 'Deployed')]).toEqual(['Unknown/Updating', 'False/NeverDeployed']);
+    expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');
+  });
+
   it.each([
     ['deploy.settles', 'lastKnown'],
     ['status.words', 'upper'],

@@ -114,6 +114,7 @@ describe('the client', () => {
       '/apis/contract.apphosting.dev/v1/namespaces/x/things/..%2F..%2Fsecrets%2Fa%3Fb%23c',
     );
     await expect(api.get(things, 'x', '..')).rejects.toThrow('is not the name of an object');
+    await expect(api.get(things, undefined, 'a')).rejects.toThrow('cannot be addressed without a namespace');
   });
 
   const refusals: readonly (readonly [number, object | string, KubeReason])[] = [

@@ -444,6 +444,16 @@ describe('a program of the kubeconfig', () => {
       'console.log(\'{"token":"planted-token"}\');',
       'printed something that is not an ExecCredential',
     ],
+    [
+      'prints without end',
+      "setInterval(() => process.stdout.write('planted-token'.repeat(10_000)), 1);",
+      'printed more than 1048576 bytes',
+    ],
+    [
+      'complains without end',
+      "setInterval(() => process.stderr.write('planted-token'.repeat(10_000)), 1);",
+      'printed more than 1048576 bytes',
+    ],
     ['gives nothing', printed('{}'), 'printed no token and no certificate'],
     [
       'gives a certificate that is none',
