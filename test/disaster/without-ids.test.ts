@@ -107,6 +107,28 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     expect(await committed(world, 'activation.accepted')).toBe(2);
   });
 
+  it('a third activation may follow two that were discarded, of which the second is named', async () => {
+    const world = await aProtectedWorld({ readings });
+    let last: string | undefined;
+    for (const [index, name] of ['first', 'second'].entries()) {
+      await aHangingActivation(world, name, {
+        attempt: index + 1,
+        ...(last !== undefined && { afterOperationId: last }),
+      });
+      last = operationIdOf(world, name);
+      world.apply('ActivationDiscard', `stop-${name}`, aDiscard(world));
+      await world.run(10_000);
+      await tell(world, { hold: false });
+      await world.run(600_000);
+      expect(conditionOf(world, kind, name, 'Succeeded')).toBe('False/OperationFailed');
+    }
+    world.apply(kind, 'third', anActivation(world, { attempt: 3, afterOperationId: last }));
+    await world.run(600_000);
+
+    expect(sentenceOf(world, kind, 'third')).toMatch(/is live$/);
+    expect(await committed(world, 'activation.accepted')).toBe(3);
+  });
+
   it('several activations follow each other by name, and none without', async () => {
     const world = await aProtectedWorld({ readings });
     let last: string | undefined;

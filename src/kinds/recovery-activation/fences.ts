@@ -25,7 +25,6 @@ import {
 } from '../recovery/configurations.ts';
 import { protectionNeed } from '../recovery/one-shot.ts';
 import { namesOf, protectionOf, type ActivationPass, type ActivationStep, type SeenProtection } from './content.ts';
-import type { Result } from './ours.ts';
 import type { RecoveryActivationSpec } from './schema.ts';
 
 /** Returns the first reason not to send the activation now; undefined when it may be sent. */
@@ -95,36 +94,66 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   if (active !== undefined) {
     return `activation ${active.operationId ?? '(its id is not shown)'} is under way`;
   }
-  const named = operationIn(configuration, afterOperationId);
-  const earlier = activities.find(
+  const others = activities.filter(
     (activity) =>
-      isActivation(activity) &&
-      !endedInVain(activity) &&
-      !isNamed(pass, activity) &&
-      !(activationResult === undefined ? wasOverBefore(activity, named) : isBefore(activity, activationResult)),
+      isActivation(activity) && !endedInVain(activity) && !isCovered(activity, afterOperationId, configuration),
   );
-  if (earlier === undefined) return undefined;
-  const anew = 'start again with a DisasterReset and a raised enrollment';
-  if (earlier.operationId === undefined) {
-    return `the history shows an activation without its id, which may have made an environment live; to activate again, ${anew}`;
-  }
+  const earlier = others.find(({ operationId }) => operationId !== undefined);
+  if (earlier === undefined) return nameless(pass, configuration, others);
   const what = `the history shows activation ${earlier.operationId}`;
-  if (named === undefined) return `${what}; ${hint}`;
-  const which = `and does not show that it ended before ${named.operationId} (spec.afterOperationId) began`;
-  return `${what} ${which}; name the last one, or, where its end is not shown, ${anew}`;
+  const named = operationIn(configuration, afterOperationId);
+  const mayBeNamed = activationResult === undefined && (named === undefined || wasOverBefore(named, earlier));
+  if (mayBeNamed) return `${what}; ${hint}`;
+  return `${what} and does not show that it was over before ${afterOperationId} (spec.afterOperationId) began; ask again after its end, or, where no end is shown, ${anew}`;
 }
 
-/** True for the activation in spec.afterOperationId. An entry without an id matches if it has the cutoff of that RecoveryActivation. */
-function isNamed({ spec, related }: ActivationPass, { operationId, cutoffAt }: DrOperation): boolean {
-  const { configurationId, afterOperationId = '' } = spec;
-  if (operationId !== undefined) return operationId === afterOperationId;
-  const named = related?.('RecoveryActivation', configurationId).find(({ id }) => id === afterOperationId);
-  return sameMoment(cutoffAt, (named?.spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime);
+const anew = 'start again with a DisasterReset, which deletes the recovery points, and a raised enrollment';
+
+/**
+ * True for the activation in spec.afterOperationId and for one that was over before it. The service runs one activation at a
+ * time, so an activation that began before this result was complete is over.
+ */
+function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
+  const { operationId, startedAt } = activity;
+  if (operationId === named || wasOverBefore(activity, operationIn(configuration, named))) return true;
+  const { activationResult } = configuration;
+  if (activationResult === undefined) return false;
+  const began = Date.parse(startedAt ?? '');
+  const completed = Date.parse(activationResult.completedAt ?? '');
+  // An entry without an id may be the named activation itself, so only times that are shown can rule that out.
+  return operationId === undefined ? !(began > completed) : began < completed;
 }
 
-/** True for an activation that began before this result. The service runs one activation at a time, so that activation is over. */
-function isBefore({ startedAt }: DrOperation, { completedAt }: Result): boolean {
-  return !(Date.parse(startedAt ?? '') > Date.parse(completedAt ?? ''));
+/**
+ * Says that the history has more activations without an id than this cluster knows. The RecoveryActivation of the named operation
+ * explains one entry of its cutoff, and so does each finished one that was accepted before it.
+ */
+function nameless(
+  pass: ActivationPass,
+  configuration: ConfigurationItem,
+  entries: readonly DrOperation[],
+): string | undefined {
+  const { spec, related } = pass;
+  const all = related?.('RecoveryActivation', spec.configurationId).filter(({ id }) => id !== undefined) ?? [];
+  const named = all.find(({ id }) => id === spec.afterOperationId);
+  const known = all.filter(
+    (one) =>
+      operationIn(configuration, one.id) === undefined && (one === named || (one.finished && isBehind(one, named))),
+  );
+  // Two resources may be about the same operation.
+  const moments = [...new Map(known.map((one) => [one.id, cutoffOf(one)])).values()];
+  const isUnexplained = ({ cutoffAt }: DrOperation, index: number) => {
+    const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
+    return before.length >= moments.filter((moment) => sameMoment(moment, cutoffAt)).length;
+  };
+  if (!entries.some(isUnexplained)) return undefined;
+  const isLast = all.every((one) => one.id === spec.afterOperationId || isBehind(one, named));
+  const way = isLast ? `to activate again, ${anew}` : 'name the last RecoveryActivation in spec.afterOperationId';
+  return `the history shows an activation without its id, which may have made an environment live; ${way}`;
+}
+
+function cutoffOf({ spec }: Related): string | undefined {
+  return (spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime;
 }
 
 /** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows its operation yet. */

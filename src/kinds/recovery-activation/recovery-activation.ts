@@ -7,17 +7,18 @@ import {
   receiptOf,
   type Activation,
   type ConfigurationItem,
-  type DrOperation,
 } from '../../hosting/requests.ts';
 import { resultFacts } from '../disaster-protection/facts.ts';
 import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
   endedInVain,
+  isActivation,
   isWarm,
   lookAt,
   operationIn,
   provenTwice,
+  sameMoment,
   shownOperation,
 } from '../recovery/configurations.ts';
 import { accepted, defineRequest, ended, unseenYet, type OncePlan } from '../recovery/one-shot.ts';
@@ -79,16 +80,29 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const isSeen = operation !== undefined || wasShown(pass);
   const unseen = isSeen ? undefined : unseenYet(pass, seen.snapshot, 'activation');
   if (unseen !== undefined) return unseen;
-  if (isSeen && !mayBeLive(operation)) return vanished(pass, seen);
+  if (isSeen && !mayBeLive(pass, configuration)) return vanished(pass, seen);
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
   const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
   return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
 }
 
-/** True when the history shows the operation and does not show that it failed. */
-function mayBeLive(operation: DrOperation | undefined): boolean {
-  if (operation === undefined || endedInVain(operation)) return false;
-  return operation.endedAt === undefined || operation.outcome !== undefined;
+/**
+ * True when the history shows the operation and does not show that it failed. An entry without an id counts if it has our cutoff
+ * and an outcome.
+ */
+function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
+  const operation = operationIn(configuration, memory.id);
+  if (operation !== undefined) {
+    return !endedInVain(operation) && (operation.endedAt === undefined || operation.outcome !== undefined);
+  }
+  return configuration.activities.some(
+    (one) =>
+      one.operationId === undefined &&
+      one.outcome !== undefined &&
+      isActivation(one) &&
+      !endedInVain(one) &&
+      sameMoment(one.cutoffAt, spec.recoveryPoint.cutoffTime),
+  );
 }
 
 /** After this many failed steps in a row, it may be possible to discard the activation. */
@@ -126,7 +140,7 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   const which = `operation ${result.operationId ?? '(not shown)'} activated the configuration`;
   if (isOurs === undefined) {
     const message = `${which}; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
-    return { is: 'wait', reason: 'UnknownState', message };
+    return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
   const message = `${which}, but with another point or other names than the spec`;
   return id === undefined ? undefined : ended(pass, never('Superseded', message));

@@ -39,8 +39,10 @@ export function shownConfiguration({ view, account }: Pass, configurationId: str
 }
 
 /** True for a warm configuration, which keeps a standby. */
-export function isWarm({ settings, warmDestination }: ConfigurationItem): boolean {
-  return settings?.mode?.toLowerCase() === 'warm' || warmDestination !== undefined;
+export function isWarm({ settings, warmDestination, standby, warmRecoveryOperationId }: ConfigurationItem): boolean {
+  const { mode } = settings ?? {};
+  if (mode !== undefined) return mode.toLowerCase() === 'warm';
+  return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
 }
 
 /** Finds an operation by its id, as the active one or in the history. */

@@ -106,6 +106,15 @@ describe('an accepted activation without an id', () => {
     expect(stepOf(accepted(shown))).toBe(expected);
   });
 
+  it('is called neither live nor not while the names of its result are not shown', () => {
+    const world = aWorld({ configurations: [aConfiguration({ activationResult: result })], sources: [aSource] });
+
+    expect(recoveryActivation.step(accepted({}, { world }))).toMatchObject({
+      reason: 'UnknownState',
+      conditions: [{ type: 'Promoted', status: 'Unknown', reason: 'NotDisclosed' }],
+    });
+  });
+
   it('is known by its result from then on', () => {
     const step = recoveryActivation.step(accepted({ activationResult: result }));
 
@@ -148,6 +157,22 @@ describe('an accepted activation whose id a history does not show', () => {
     ['the service works on one without an id', 'wait/NotDisclosed', { activeOperation: ours, activities: [ours] }],
   ])('when %s: %s', (_because, expected, shown) => {
     expect(stepOf(accepted(shown, { id: 'op_1' }))).toBe(expected);
+  });
+
+  it.each<readonly [because: string, expected: string, entry: object]>([
+    ['it has our moment and ended well', 'wait/NotDisclosed', { ...ours, outcome: 'succeeded' }],
+    ['it has our moment and ended in vain', 'stall/OperationFailed', { ...ours, ...vain }],
+    ['it has another moment', 'stall/OperationFailed', { cutoffAt: other, outcome: 'succeeded' }],
+    ['it is of another kind', 'stall/OperationFailed', { ...ours, kind: 'validation', outcome: 'succeeded' }],
+  ])('was seen at work, and then the history has one without an id; when %s: %s', (_because, expected, entry) => {
+    const world = aWorld({ configurations: [aConfiguration({ activities: [entry] })], begunAt: 200_000 });
+    const notes = { seenActive: 1, missedAt: 5_000 };
+    const pass = accepted({}, { id: 'op_1', world, monotonicMs: 200_000, notes });
+
+    expect(stepOf(pass)).toBe(expected);
+    if (expected === 'wait/NotDisclosed') {
+      expect(recoveryActivation.step(pass)).toMatchObject({ conditions: [{ type: 'Promoted', status: 'Unknown' }] });
+    }
   });
 
   it.each<readonly [because: string, more: Parameters<typeof accepted>[1]]>([
@@ -224,7 +249,43 @@ describe('an activation before it is sent', () => {
     expect(fence({ activities: [ours, { cutoffAt: other }] }, known)).toBe('stall/AlreadyActivated');
     expect(fence({ activities: [{ kind: 'activation' }] }, known)).toBe('stall/AlreadyActivated');
     expect(fence({ activities: [ours] }, named([]))).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [ours, ours] }, known)).toBe('stall/AlreadyActivated');
+    expect(fence({ activities: [{ ...ours, operationId: 'op_1' }, ours] }, known)).toBe('stall/AlreadyActivated');
     expect(fence({ activities: [{ ...ours, ...vain }] }, named([]))).toBe('begin');
+  });
+
+  it('may come after several, as far as each entry is explained by one that was accepted before the named one and has ended', () => {
+    const one = (id: string, acceptedTime: string, more: object = {}) => ({
+      id,
+      finished: true,
+      spec: aSpec(),
+      facts: { acceptedTime },
+      ...more,
+    });
+    const last = one('op_1', '2026-01-01T00:00:00Z', { finished: false });
+    const first = one('op_0', '2025-12-31T23:30:00Z');
+    const begins = (activities: readonly object[], ...related: readonly object[]) =>
+      fence({ activities }, named([], { related: () => related }));
+
+    expect(begins([ours, ours], last, first)).toBe('begin');
+    expect(begins([ours, ours, ours], last, first)).toBe('stall/AlreadyActivated');
+    expect(begins([ours, ours, ours], last, first, first)).toBe('stall/AlreadyActivated');
+    expect(begins([ours, ours], last, one('op_2', '2026-01-01T00:00:30Z'))).toBe('stall/AlreadyActivated');
+    expect(begins([ours, ours], last, { ...first, finished: false })).toBe('stall/AlreadyActivated');
+    expect(begins([ours, ours], last, { ...first, spec: undefined })).toBe('stall/AlreadyActivated');
+    expect(begins([ours], first)).toBe('stall/AlreadyActivated');
+  });
+
+  it('is told of a reset only where no other one can be named', () => {
+    const before = { id: 'op_0', finished: true, spec: aSpec(), facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
+    const message = (more: object) => {
+      const world = aWorld({ configurations: [aConfiguration({ activities: [ours] })] });
+      const step = recoveryActivation.step(aPass({ world, ...more }));
+      return 'message' in step ? step.message : step.is;
+    };
+
+    expect(message({ related: () => [before] })).toMatch(/name the last RecoveryActivation in spec.afterOperationId$/);
+    expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes the recovery points/);
   });
 });
 

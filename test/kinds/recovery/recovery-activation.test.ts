@@ -118,6 +118,21 @@ const fences: readonly Row[] = [
     afterOther({ startedAt: '2026-01-01T11:20:00Z' }),
   ],
   [
+    'another activation does not show when it began, and the named one has the result',
+    'stall/AlreadyActivated',
+    afterOther({ phase: 'promoting', outcome: undefined }),
+  ],
+  [
+    'the named one has the result, and does not show when it was complete',
+    'stall/AlreadyActivated',
+    afterOther({ startedAt: '2026-01-01T11:20:00Z' }, 'op_2', { activationResult: { operationId: 'op_2' } }),
+  ],
+  [
+    'another activation began before the named one was complete, when none but it can have been over',
+    'begin',
+    afterOther({ startedAt: '2026-01-01T10:50:00Z' }),
+  ],
+  [
     'the service shows no result of the named one, and another activation ended only after that had begun',
     'stall/AlreadyActivated',
     afterOther({ endedAt: '2026-01-01T12:00:00Z' }, 'op_2', {}),
@@ -173,6 +188,21 @@ const fences: readonly Row[] = [
   ['the spec names another app alone', 'stall/DestinationMismatch', takingOver({ appName: 'x' }, aNewApp)],
   ['the warm destination is in the app of the source', 'begin', takingOver({}, { envName: 'recovered' })],
   ['the warm destination is not shown', 'stall/DestinationMismatch', configured({ settings: { mode: 'warm' } })],
+  [
+    'only a standby tells that the protection is warm',
+    'stall/DestinationMismatch',
+    configured({
+      settings: undefined,
+      standby: { state: 'ready' },
+      activeOperationId: 'op_9',
+      warmRecoveryOperationId: 'op_9',
+    }),
+  ],
+  [
+    'a cold protection still shows the destination that it had when it was warm',
+    'begin',
+    configured({ settings: { mode: 'cold' }, warmDestination: { envName: 'other' } }),
+  ],
   ['the point is gone', 'stall/Superseded', showing({ points: [] })],
   [
     'the moment is written otherwise',
