@@ -46,7 +46,7 @@ interface Unauthorized {
 }
 
 const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
-const throttled: Seen = { was: 'heldBack', why: 'throttled', message: 'the service asked to wait' };
+const throttled: Seen = { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' };
 
 /** Returns the value of the metric label `outcome`. There are only few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {

@@ -170,7 +170,7 @@ export class Mirror {
   /** Tells the objects that wait for a list that the service asked for a pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
-    reading.problem = { why: 'throttled', message: 'the service asked to wait', at: this.#now() };
+    reading.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
 
