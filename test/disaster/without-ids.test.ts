@@ -148,7 +148,7 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     expect(await committed(world, 'activation.succeeded')).toBe(3);
   });
 
-  it('a mistyped id is never discarded, and a lost discard is known by what the configuration shows', async () => {
+  it('a mistyped id is never discarded, and a lost discard is not claimed', async () => {
     const world = await aProtectedWorld({ readings });
     await aHangingActivation(world);
     world.apply('ActivationDiscard', 'typo', aDiscard(world, { operationId: 'op_typo' }));
@@ -161,7 +161,9 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     await tell(world, { hold: false });
     await world.run(600_000);
     expect(await committed(world, 'discard.accepted')).toBe(1);
-    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('Unknown/UnknownState');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('Unknown/UnknownState');
+    expect(sentenceOf(world, 'ActivationDiscard', 'stop')).toMatch(/look there whether operation .* is discarded/);
     expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
   });
 

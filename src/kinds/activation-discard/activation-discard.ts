@@ -1,12 +1,12 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { Step } from '../../engine/kind/contract/step.ts';
+import { type Step, about } from '../../engine/kind/contract/step.ts';
 import {
   postDisasterReadinessDiscardActivation,
   receiptOf,
   type ConfigurationItem,
   type Discarding,
 } from '../../hosting/requests.ts';
-import { never } from '../recovery/approval.ts';
+import { never, type Fence } from '../recovery/approval.ts';
 import {
   activeIdOf,
   activeOf,
@@ -20,7 +20,7 @@ import {
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, wasSent, type OncePlan } from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
@@ -39,15 +39,35 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/**
- * True when the history shows the operation as discarded. Once our request was sent, also true when the service shows that it
- * accepted a discard of the operation. Apart from the answer to our own request, nothing else proves a discard.
- */
-function isDiscarded(pass: DiscardPass, configuration: ConfigurationItem): boolean {
-  const { operationId } = pass.spec;
-  const { outcome = '' } = operationIn(configuration, operationId) ?? {};
-  const isAccepted = configuration.canRequestDiscard === true && activeIdOf(configuration) === operationId;
-  return /^discarded$/i.test(outcome) || (isAccepted && wasSent(pass));
+/** True when the history shows the operation as discarded. Apart from the answer to our own request, nothing else proves a discard. */
+function isDiscarded({ spec }: DiscardPass, configuration: ConfigurationItem): boolean {
+  return /^discarded$/i.test(operationIn(configuration, spec.operationId)?.outcome ?? '');
+}
+
+/** True when the service hints that it accepted a discard of the operation. The hint proves nothing; it only keeps a request. */
+function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
+  return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
+}
+
+/** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
+function cleaningUp(message: string): DiscardStep {
+  const conditions = [about('Accepted').unknown('CleanupPending', message)];
+  return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
+}
+
+/** Waits when the request has expired, but the service shows a discard of the operation as accepted. */
+function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
+  if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
+  return cleaningUp(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
+}
+
+/** Waits when the service refused the request, but shows a discard of the operation as accepted. */
+function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
+  const { validUntil, operationId } = pass.spec;
+  if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
+  return cleaningUp(
+    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator watches whether operation ${operationId} is discarded`,
+  );
 }
 
 function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep | undefined {
@@ -68,7 +88,7 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `whether operation ${operationId} is discarded`;
-  if (configuration === undefined) return question;
+  if (configuration === undefined || showsAccepted(pass, configuration)) return question;
   const isLive = configuration.activationResult?.operationId === operationId;
   if (isLive || activeIdOf(configuration) === operationId) return undefined;
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
@@ -108,6 +128,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     return { id: pass.spec.operationId, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
   },
   fence,
+  outlasts,
   body: bodyOf,
   request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,
@@ -120,6 +141,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
   },
   untold,
+  refused,
   follow,
   shown: (pass) => {
     const { memory, spec, wallMs } = pass;

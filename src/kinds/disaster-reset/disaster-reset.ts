@@ -71,7 +71,12 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const read = drConfigurationsOf(accountId);
   const snapshot = pass.view.all(read);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
-  return readUnread(pass, [drSourcesOf(accountId)]) ?? { snapshot, sources: pass.view.all(drSourcesOf(accountId)) };
+  const list = drSourcesOf(accountId);
+  const sources = pass.view.all(list);
+  // A clean-up that made the service refuse the reset may show in the sources only. A list that cannot be read keeps nothing up.
+  const isOld = pass.memory.journal?.conflicted !== undefined && sources !== undefined && sources.begunAt < since;
+  const again = isOld ? readOf(pass, list, since) : readUnread(pass, [list]);
+  return again?.is === 'read' ? again : { snapshot, sources };
 }
 
 /** Returns the first reason not to send the reset now; undefined when it may be sent. */
@@ -134,11 +139,13 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
 
 /** Tells people what to look for in the service when the request expires during a clean-up. */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
-  const isCleaning = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)].some(({ pendingCleanup }) =>
-    cleansUp(pendingCleanup),
-  );
-  const isBegun = isCleaning || pass.memory.facts.stage === cleaning;
-  return isBegun ? 'whether what the reset is about is gone' : undefined;
+  return isCleaning(pass, seen) ? 'whether what the reset is about is gone' : undefined;
+}
+
+/** True when the service has begun the reset, or cleans up after what it is about. */
+function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
+  const shown = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)];
+  return pass.memory.facts.stage === cleaning || shown.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
 }
 
 /**
@@ -147,11 +154,8 @@ function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
  */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { journal, facts } = pass.memory;
-  const items = pinnedItems(pass, seen);
-  const isCleaning = facts.stage === cleaning || items.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
-  if (journal === undefined || !isCleaning || items.some((item) => activationUnderWay(item) !== undefined)) {
-    return undefined;
-  }
+  const isActivating = pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
+  if (journal === undefined || isActivating || !isCleaning(pass, seen)) return undefined;
   if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };

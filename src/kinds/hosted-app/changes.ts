@@ -4,7 +4,8 @@
  *
  * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Adopting an app deploys only if the
  * service shows a difference, so that a lost status does not restart what runs. A change that is applied at once and that no
- * read shows is sent at most twice while its answers are lost; status counts each call before it is sent.
+ * read shows is sent at most twice while its answers are lost, the content of a Dockerfile at most three times; status counts
+ * each call before it is sent.
  *
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice

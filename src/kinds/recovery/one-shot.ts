@@ -26,14 +26,7 @@ import {
   about,
   writtenBody,
 } from '../../engine/kind/contract/step.ts';
-import {
-  waitForSecondMiss,
-  notingNo,
-  waitWhileFrozen,
-  sinceNo,
-  takingOver,
-  withoutMisses,
-} from '../../engine/kind/planner/observe.ts';
+import { waitForSecondMiss, waitWhileFrozen, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
@@ -88,6 +81,8 @@ export interface OncePlan<
   trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
   /** Returns the first reason not to send the request now; a stall is final. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
+  /** Replaces the end of the request when `validUntil` has passed and the service shows that it works on the request. */
+  outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
   /** Returns an id for which only one request of this kind may be under way; without this function, the id of the configuration. */
   subject?(body: Sent): string;
@@ -186,16 +181,33 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
     if (binding === undefined) return takeUp(plan, pass);
   }
   const seen = plan.look(pass, sinceWhen(pass));
-  if ('is' in seen) return notingNo(pass, seen);
-  return notingNo(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
+  if ('is' in seen) return notingAnswer(pass, seen);
+  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
 }
 
-/** Returns the earliest start of a list that may decide about a request. A list must be recent before a call, and newer than a refusal. */
+/**
+ * Returns the earliest start of a list that may decide about a request. A list must be recent before a call, and newer than a
+ * refusal or a lost answer.
+ */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
   if (memory.facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
   if (memory.journal === undefined) return askedAt;
-  return Math.max(journalSeen.monotonic, monotonicMs - freshMs, sinceNo(pass));
+  return Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
+}
+
+/** When this process last got or lost an answer to the call in the journal: an older list does not show its effect. */
+function answeredAt({ memory, notes, askedAt }: AnyPass): number {
+  const isSent = memory.journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
+  return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
+}
+
+/** Adds the time found by `answeredAt` to the notes of a step. A new call has another answer. */
+function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
+  const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
+  const at = answeredAt(pass);
+  if (!isOpen || at === Number.NEGATIVE_INFINITY || step.is === 'release' || step.is === 'call') return step;
+  return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
 }
 
 /** Reasons for waiting that may end at any moment, so that the service is read again soon. For other reasons the usual polls are enough. */
@@ -301,7 +313,8 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
-  return late ?? plan.fence(pass, seen) ?? aloneFence(plan, pass);
+  if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
+  return plan.fence(pass, seen) ?? aloneFence(plan, pass);
 }
 
 /** True when the journal entry carries exactly the body that the spec asks for. */

@@ -42,6 +42,8 @@ const recheckMs = 5_000;
 const collection = 'solutions';
 /** The path of the only input that may be changed after the installation. */
 const agentImage = 'inputs.agentImage';
+/** The only component that it sets. */
+const imageComponent = 'control';
 
 type Inputs = Readonly<Record<string, Json>>;
 
@@ -138,11 +140,28 @@ function installed(
   const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
+  const prints = { ...printsOf(pass, inputs), ...keptImage(pass, inputs, components) };
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: printsOf(pass, inputs) },
+    applied: { generation: subject.generation, prints },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
+}
+
+/** The fingerprint of the agent image that stays set: the component that it is about was not made by a request without one. */
+function keptImage(
+  { memory }: SolutionPass,
+  inputs: Inputs,
+  components: NonNullable<SolutionInstallationFacts['components']>,
+): Readonly<Record<string, string>> {
+  const before = memory.applied?.prints[agentImage];
+  const isThere = (memory.facts.components ?? []).some(
+    ({ name, environmentId }) =>
+      name === imageComponent &&
+      environmentId !== undefined &&
+      components.some((one) => one.name === name && one.environmentId === environmentId),
+  );
+  return inputs['agentImage'] === undefined && before !== undefined && isThere ? { [agentImage]: before } : {};
 }
 
 /** Waits after a failure that names the installation: some components exist, and a request with the same id installs the rest. */

@@ -183,15 +183,16 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
   return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
 
-/** Waits while an environment of a component changes, or while a deployment to it may still arrive. */
+/** Waits while an environment of a component changes or does not show, or while a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt, related } = pass;
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
-    if (isUnderWay(seen.item?.status)) {
-      const message = `environment ${environmentId} is being updated; the solution is upgraded after that`;
+    if (seen.item === undefined || isUnderWay(seen.item.status)) {
+      const what = seen.item === undefined ? 'does not show' : 'is being updated';
+      const message = `environment ${environmentId} ${what}; the solution is upgraded after that`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);

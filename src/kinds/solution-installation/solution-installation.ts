@@ -101,7 +101,6 @@ function keep(pass: SolutionPass): SolutionStep {
       'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.externalId';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
-  if (changed.length > 0) return upgrade(pass);
   const { accountId } = pass.account;
   const missing = readUnread(pass, [appsOf(accountId), appEnvsOf(accountId)]) ?? lookForComponents(pass);
   if (missing !== undefined) return missing;
@@ -109,6 +108,8 @@ function keep(pass: SolutionPass): SolutionStep {
   if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };
   }
+  // An upgrade of an installation that is not complete would make what is missing, and not set the image.
+  if (changed.length > 0) return upgrade(pass);
   const prints = { ...leftPrints(pass), ...printsOf(pass) };
   const applied = { generation: subject.generation, prints };
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };

@@ -145,7 +145,7 @@ describe('a discard whose answer was lost', () => {
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('Unknown/UnknownState');
   });
 
-  it('is followed after its approval where the service shows it as accepted', async () => {
+  it('is waited for after its approval where the service shows it as accepted', async () => {
     const world = await failing({});
     const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
@@ -155,7 +155,7 @@ describe('a discard whose answer was lost', () => {
     await world.crash();
     await world.run(900_000);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Ready')).toBe('False/CleanupPending');
-    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('True/Accepted');
+    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toMatch(/^Unknown/);
 
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
     await world.run(900_000);

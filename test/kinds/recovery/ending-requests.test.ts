@@ -1,6 +1,7 @@
 /** What keeps a discard and a reset from being sent: the same questions as for an activation, and their own. */
 import { describe, expect, it } from 'vitest';
 import type { Pass } from '../../../src/engine/kind/contract/pass.ts';
+import type { JournalEntry } from '../../../src/engine/kind/contract/step.ts';
 import { activationDiscard } from '../../../src/kinds/activation-discard/activation-discard.ts';
 import { disasterReset } from '../../../src/kinds/disaster-reset/disaster-reset.ts';
 import { aConfiguration, aPass, aSource, aWorld, wallStart, type World } from '../support/disaster-pass.ts';
@@ -39,6 +40,15 @@ const said = (step: { readonly is: string; readonly reason?: string }): string =
 const discarding = (change: Change): string =>
   said(activationDiscard.step(passOf(discard, { configurations: [active] }, change)));
 const resetting = (change: Change): string => said(disasterReset.step(passOf(reset, {}, change)));
+
+/** What is remembered once the request of the two was written down. */
+function begun(kind: { readonly step: (pass: Anything) => object }, pass: Anything, more: object = {}): Change {
+  const step = kind.step(pass) as { readonly journal?: object };
+  const { account, memory } = pass;
+  const { endpoint, accountId } = account;
+  const rest = { endpoint, accountId, startedAt: '2026-01-01T00:00:01Z', deadlineSeconds: 30, ...more };
+  return { memory: { ...memory, journal: { ...step.journal, ...rest } as JournalEntry } };
+}
 
 type Row = readonly [because: string, expected: string, change: Change];
 
@@ -142,5 +152,88 @@ describe('a reset', () => {
     ['a generation moved', 'stall/Superseded', { powers, ...shown({ generation: 4 }) }],
   ])('of an account when %s: %s', (_because, expected, change) => {
     expect(resetting({ ...change, spec: whole })).toBe(expected);
+  });
+});
+
+describe('a discard that was sent, where the service hints that it accepted one', () => {
+  const hinted = { activeOperationId: 'op_1', activeOperation: { operationId: 'op_1' }, canRequestDiscard: true };
+  const written = (more?: object) => begun(activationDiscard, passOf(discard, { configurations: [active] }, {}), more);
+  const conflicted = 'not in this state';
+  const shown = (more: object): Change => ({ world: { configurations: [aConfiguration(more)] } });
+  const late = { wallMs: wallStart + 3_600_001 };
+  const ended = (outcome: string) => shown({ activities: [{ operationId: 'op_1', outcome }] });
+
+  it.each<Row>([
+    ['its answer was lost', 'call', { ...written(), ...shown(hinted) }],
+    [
+      'its answer was lost and its approval has passed',
+      'wait/CleanupPending',
+      { ...written(), ...shown(hinted), ...late },
+    ],
+    ['it was refused', 'wait/CleanupPending', { ...written({ conflicted }), ...shown(hinted) }],
+    ['its answer was lost, and the operation ended as failed', 'wait/InDoubt', { ...written(), ...ended('failed') }],
+    ['its answer was lost, and the operation ended as discarded', 'again', { ...written(), ...ended('discarded') }],
+  ])('when %s: %s', (_because, expected, change) => {
+    expect(discarding(change)).toBe(expected);
+  });
+
+  it.each([{ ...written(), ...late }, written({ conflicted })])('is not said to be accepted', (change) => {
+    const step = activationDiscard.step(passOf(discard, {}, { ...change, ...shown(hinted) }));
+
+    expect(step).toMatchObject({ conditions: [{ type: 'Accepted', status: 'Unknown', reason: 'CleanupPending' }] });
+  });
+
+  it('was presumably accepted only where the history says so', () => {
+    const step = activationDiscard.step(passOf(discard, {}, { ...written(), ...ended('discarded') }));
+
+    expect(step).toMatchObject({ is: 'again', remember: { id: 'op_1', ownership: 'Presumed' } });
+  });
+});
+
+describe('a request whose answer was lost late', () => {
+  const configurations = [active];
+  const lost = {
+    ...begun(activationDiscard, passOf(discard, { configurations }, {})),
+    notes: { sentAt: 2_400, tries: 1 },
+    askedAt: 32_400,
+    monotonicMs: 32_400,
+  };
+  const stepOn = (begunAt: number, more: object = {}) =>
+    activationDiscard.step(passOf(discard, { configurations, begunAt }, { ...lost, ...more }));
+
+  it('is sent again only after a read that began later', () => {
+    expect(stepOn(20_000)).toMatchObject({ is: 'read', since: 32_400, note: { answeredAt: 32_400 } });
+    expect(stepOn(32_500, { monotonicMs: 33_000 })).toMatchObject({ is: 'call', note: { sentAt: 33_000, tries: 2 } });
+  });
+
+  it('remembers until its next call when the answer was lost, so that one such read is enough', () => {
+    const notes = { ...lost.notes, answeredAt: 32_400 };
+    const { note } = stepOn(32_500, { monotonicMs: 35_000, askedAt: 35_000, notes }) as { readonly note: object };
+
+    expect(note).toEqual({ sentAt: 35_000, tries: 2 });
+  });
+});
+
+describe('a reset that was refused', () => {
+  const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0, earliestRetentionUntil: undefined };
+  const written = begun(disasterReset, passOf(reset, {}, {}), { conflicted: 'clean-up in progress' });
+  const cleaning = { sources: [{ ...aSource, pendingCleanup }] };
+
+  it.each<Row>([
+    [
+      'the configuration shows a clean-up',
+      'wait/CleanupPending',
+      { world: { configurations: [aConfiguration({ pendingCleanup })] } },
+    ],
+    ['only its environment shows a clean-up', 'wait/CleanupPending', { world: cleaning }],
+    [
+      'another environment shows a clean-up',
+      'stall/Rejected',
+      { world: { sources: [aSource, { ...aSource, sourceAppEnvId: 'env_2', pendingCleanup }] } },
+    ],
+    ['the environments were read before the answer', 'read', { world: { ...cleaning, sourcesBegunAt: 500 } }],
+    ['nothing shows a clean-up', 'stall/Rejected', {}],
+  ])('when %s: %s', (_because, expected, change) => {
+    expect(resetting({ ...written, notes: { tries: 1 }, ...change })).toBe(expected);
   });
 });

@@ -327,6 +327,20 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     comesTo: `POST /solutions ${body({ installationId: 'inst_7', inputs: { agentImage: 'svc/agent:2' } })}`,
   },
   {
+    because: 'the agent image of a complete one is changed, and the environment of a component is proved gone',
+    ...imageChanged,
+    shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    with: { notes: { env_1: 5_000 } },
+    comesTo: 'stall ObjectGone',
+  },
+  {
+    because: 'the agent image is changed right after an installation, and a component does not show yet',
+    ...imageChanged,
+    shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
+    with: { wrote: { at: 69_000, fields: {} } },
+    comesTo: 'wait Updating',
+  },
+  {
     because: 'another component was missed long ago',
     spec,
     memory: complete(asApplied),
@@ -443,6 +457,24 @@ describe('an installation', () => {
 
     expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
+
+  it.each([
+    ['it is there as before', [{ name: 'queue', appId: 'b', appEnvId: 'f' }], true],
+    ['it was made again, too', [{ name: 'control', appId: 'b', appEnvId: 'f' }], false],
+  ] as const)(
+    'sets the agent image again after a component was made unless that is set: %s',
+    (_because, told, isKept) => {
+      const facts = { complete: false, components: [{ name: 'control', appId: 'a', environmentId: 'e' }] };
+      const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { facts });
+      const inputs = [{ name: 'agentImage', value: 'svc/agent:1' }];
+      const call = callIn(settledStep(solutionInstallation, { spec: { ...spec, inputs }, memory, shown: calm }));
+
+      const learned = call.committed({ components: told });
+
+      expect(call.request.body).not.toHaveProperty('inputs');
+      expect(learned?.applied?.prints['inputs.agentImage']).toBe(isKept ? print('svc/agent:1') : undefined);
+    },
+  );
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {
     const components = [
