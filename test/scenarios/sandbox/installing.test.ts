@@ -10,7 +10,7 @@ import { archive } from '../../../deploy/bundle.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';
 import { blocksOf, exchangesIn } from '../../support/documents.ts';
 import { overlays, startDeployed } from '../support/deployed.ts';
-import { apiOf, barePlane, kubectl, sharedKubernetes, type OwnPlane } from '../support/kubernetes.ts';
+import { apiOf, barePlane, eventually, kubectl, sharedKubernetes, type OwnPlane } from '../support/kubernetes.ts';
 import { startProgram } from '../support/running.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
@@ -120,7 +120,12 @@ describe('every overlay', () => {
     const apply = (overlay: string, ...flags: readonly string[]) =>
       kubectl(plane, 'apply', '--server-side', '--warnings-as-errors', ...flags, '-k', join(overlays, overlay));
     for (const name of new Set(overlaysAndNamespaces.map(([, namespace]) => namespace))) {
-      await api.post('/api/v1/namespaces', { metadata: { name } });
+      // The namespace of an installation that another test took away may still be on its way out.
+      await eventually(`namespace ${name} is there to stay`, async () => {
+        await api.post('/api/v1/namespaces', { metadata: { name } });
+        const { body } = await api.get(`/api/v1/namespaces/${name}`);
+        return (body as { status?: { phase?: string } }).status?.phase === 'Active';
+      });
       await api.patch(`/api/v1/namespaces/${name}`, { metadata: { labels: strict } });
     }
 
