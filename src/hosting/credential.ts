@@ -230,13 +230,7 @@ export class Budget {
     if (leaveQueue?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
     return new Promise((answer) => {
-      const id = String((this.#tickets += 1));
-      // Give the queue a signal of its own, since its signal would also end the turn of a request that is already sent.
-      const leaving = new AbortController();
-      const leave = (): void => leaving.abort();
       const granted = (): Promise<void> => {
-        leaveQueue?.removeEventListener('abort', leave);
-        this.#waiting.delete(id);
         const at = this.#grant();
         return new Promise((done) => answer({ granted: true, at, done }));
       };
@@ -246,11 +240,22 @@ export class Budget {
         void this.#queue.add(granted, { priority });
         return;
       }
-      this.#waiting.set(id, leaveQueue);
-      leaveQueue?.addEventListener('abort', leave, { once: true });
-      this.#queue.add(granted, { id, priority, signal: leaving.signal }).catch(() => {
+      const id = String((this.#tickets += 1));
+      // Give the queue a signal of its own, since its signal would also end the turn of a request that is already sent.
+      const leaving = new AbortController();
+      const leave = (): void => leaving.abort();
+      const endWait = (): void => {
         leaveQueue?.removeEventListener('abort', leave);
         this.#waiting.delete(id);
+      };
+      const start = (): Promise<void> => {
+        endWait();
+        return granted();
+      };
+      this.#waiting.set(id, leaveQueue);
+      leaveQueue?.addEventListener('abort', leave, { once: true });
+      this.#queue.add(start, { id, priority, signal: leaving.signal }).catch(() => {
+        endWait();
         answer({ granted: false, why: leaveQueue?.aborted === true ? 'stopped' : this.#endedWhy });
       });
       onQueued?.((raised) => {

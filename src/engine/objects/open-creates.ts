@@ -71,17 +71,11 @@ export class OpenCreates {
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
     }
-    const holder = this.#objects.indexedBy(wanted).find(
-      ({
-        key,
-        status: {
-          memory: { journal },
-        },
-      }) => {
-        const isOther = key !== stored.key && journal !== undefined;
-        return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
-      },
-    );
+    const holder = this.#objects.indexedBy(wanted).find((other) => {
+      const { journal } = other.status.memory;
+      const isOther = other.key !== stored.key && journal !== undefined;
+      return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
+    });
     return holder && heldBy(holder);
   }
 

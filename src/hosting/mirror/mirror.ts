@@ -194,9 +194,10 @@ export class Mirror {
         reading.raise = raise;
       },
       mayStart: () => {
-        if (begunAt === undefined && !reading.isPolled && !reading.isWanted) return 'nobody needs this list any more';
-        if (begunAt === undefined) reading.noteList(this.#now());
-        begunAt ??= this.#now();
+        if (begunAt !== undefined) return undefined;
+        if (!reading.isPolled && !reading.isWanted) return 'nobody needs this list any more';
+        begunAt = this.#now();
+        reading.noteList(begunAt);
         return undefined;
       },
     };
@@ -270,12 +271,14 @@ export class Mirror {
       if (refused) {
         reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
         if (!reading.isUnderWay) this.#around.onList(reading.read.key, none, reading.problem);
-      } else if (reading.problem?.why === 'unauthorized') {
-        reading.notBefore = Number.NEGATIVE_INFINITY;
-        reading.pollAt = Number.NEGATIVE_INFINITY;
-        if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
+      } else {
+        if (reading.problem?.why === 'unauthorized') {
+          reading.notBefore = Number.NEGATIVE_INFINITY;
+          reading.pollAt = Number.NEGATIVE_INFINITY;
+          if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
+        }
         this.#arm(reading);
-      } else this.#arm(reading);
+      }
     }
   }
 }
