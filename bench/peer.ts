@@ -13,6 +13,7 @@ import { PatchStrategy, setHeaderOptions } from '@kubernetes/client-node';
 import { environmentWith } from '../src/config.ts';
 import { group, version } from '../src/engine/kind/contract/define.ts';
 import { clusterAt } from '../src/sandbox/cluster.ts';
+import { goSettings } from '../src/sandbox/binaries/go-build.ts';
 import { Daemon } from '../src/sandbox/control-plane/daemon.ts';
 import { manifestsIn } from '../src/sandbox/manifests.ts';
 import { machine } from './support/processes.ts';
@@ -64,7 +65,7 @@ export async function peer(stage: Stage): Promise<void> {
 }
 
 async function built(dir: string): Promise<string> {
-  const env = environmentWith({ CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-mod=readonly' });
+  const env = environmentWith(goSettings);
   const args = ['build', '-trimpath', '-ldflags', '-s -w', '-o', join(dir, 'provider'), 'tool'];
   await promisify(execFile)('go', args, { cwd: modules, env });
   return join(dir, 'provider');

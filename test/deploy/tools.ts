@@ -5,7 +5,7 @@ import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
-import { whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
+import { goBuild, goSettings, whyNotGo } from '../../src/sandbox/binaries/go-build.ts';
 import type { Progress } from '../../src/sandbox/binaries/progress.ts';
 import { environmentWith } from '../../src/config.ts';
 import { NotRun } from './support/report.ts';
@@ -72,19 +72,14 @@ async function build(
   into: string,
   detail: (text: string) => void,
 ): Promise<void> {
-  const settings = { CGO_ENABLED: '0', GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-mod=readonly -buildvcs=false' };
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // A process group of its own, so that its compilers end with it.
-  const child = spawn(
-    'go',
-    ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false', '-ldflags', '-s -w', '-o', into, target],
-    {
-      cwd: source,
-      env: environmentWith(settings),
-      stdio: ['ignore', 'ignore', 'pipe'],
-      detached: true,
-    },
-  );
+  const child = spawn('go', [...goBuild, '-ldflags', '-s -w', '-o', into, target], {
+    cwd: source,
+    env: environmentWith(goSettings),
+    stdio: ['ignore', 'ignore', 'pipe'],
+    detached: true,
+  });
   const giveUp = (why: string) => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     reject(new NotRun(why));

@@ -13,6 +13,19 @@ import { KUBERNETES_VERSION } from './releases.ts';
 const modules = join(import.meta.dirname, 'build');
 const leastGo = { major: 1, minor: 26 };
 
+/** The environment variables with which Go builds exactly the versions of a go.mod, without a C compiler. */
+export const goSettings = {
+  CGO_ENABLED: '0',
+  GOTOOLCHAIN: 'local',
+  GOWORK: 'off',
+  GOFLAGS: '-mod=readonly -buildvcs=false',
+  // A compiler ends before collecting its garbage pays: a build takes a sixth less CPU.
+  GOGC: '400',
+};
+
+/** A build that names the packages it compiles. Without debug information (dwarf), which nobody reads, it takes a sixth less CPU. */
+export const goBuild = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false'];
+
 /** Says why Go on this machine cannot build the control plane; returns undefined when it can. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
@@ -42,16 +55,8 @@ export async function buildWithGo(into: string, work: Work, go = 'go'): Promise<
     `-X ${version}.gitMajor=${major}`,
     `-X ${version}.gitMinor=${minor}`,
   ];
-  const environment = environmentWith({
-    CGO_ENABLED: '0',
-    GOTOOLCHAIN: 'local',
-    GOWORK: 'off',
-    GOFLAGS: '-mod=readonly -buildvcs=false',
-  });
-  // Without debug information (dwarf), which `-s -w` leaves out of the programs anyway, a build takes a sixth less CPU.
-  const args = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false', '-ldflags', flags.join(' ')];
-  args.push('-o', `${into}/`, 'tool');
-  await runGo(go, args, environment, work);
+  const args = [...goBuild, '-ldflags', flags.join(' '), '-o', `${into}/`, 'tool'];
+  await runGo(go, args, environmentWith(goSettings), work);
   // Go names the program of etcd after the folder of its source, `server`.
   await rename(join(into, 'server'), join(into, programNames.etcd));
 }
