@@ -86,7 +86,9 @@ export function createSimulator(options: SimulatorOptions = {}) {
     reset,
     /** The world and the ledger, for tests. */
     store: clockwork.store,
+    /** Returns the longest body that the simulator takes at an address, in bytes. */
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
+    /** Stops an advance of the clock that takes long, because the simulator is about to close. */
     stop: () => clockwork.stop(),
     close: () => clockwork.close(),
   };

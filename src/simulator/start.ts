@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 
 import { collectionNames } from './areas.ts';
 import { BadOption } from './bad-option.ts';
-import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
+import { listen, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
 import { lock } from './store/lock.ts';
@@ -18,7 +18,7 @@ export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal'
 }
 
 /** A running simulator, and the address on which it listens. */
-export type Listening = ListeningTo<Simulator>;
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /** Starts a simulator in this process, by default on a free port of `127.0.0.1`. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {

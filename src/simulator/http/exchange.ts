@@ -56,16 +56,6 @@ export interface Stream {
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 
-/** What the socket server needs from the service that it serves. */
-export interface Served {
-  handle(request: HttpRequest): Promise<Reply>;
-  /** Returns the longest body that the service takes at an address, in bytes. */
-  longestBody(url: string): number;
-  /** Stops work that takes long, because the service is about to close. */
-  stop(): void;
-  close(): Promise<void>;
-}
-
 /**
  * Reduces a request target to path and query. If the target has the absolute form (`GET http://host/path`), its host replaces the Host
  * header.
