@@ -19,7 +19,7 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
 }
 
 /** Collects the facts about an environment that its protection keeps. */
-export function sourceOf(world: World, environment: Environment): RetainedSource {
+export function sourceOf(world: World, environment: Environment) {
   const { appId, name: environmentName, region } = environment;
   // A list that shows an older state may contain an environment whose app is already deleted.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
@@ -34,7 +34,7 @@ export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configura
   return environment && sourceOf(world, environment);
 }
 
-function sizingOf({ resources, volumes }: Environment): RetainedSource['sizing'] {
+function sizingOf({ resources, volumes }: Environment) {
   const { containers, zClouds, cpu, memory } = resources;
   return {
     replicas: containers,

@@ -17,23 +17,21 @@ export interface LoggedRequest {
 }
 
 /** How many requests went to a method and path, and how many of them committed something. */
-interface Count {
-  readonly method: string;
-  readonly path: string;
+interface RequestCount extends Pick<LoggedRequest, 'method' | 'path'> {
   readonly requests: number;
   readonly commits: number;
 }
 
 /** The request log in the form that is saved on disk. */
 export interface KeptRequests {
-  readonly counts: readonly Count[];
+  readonly counts: readonly RequestCount[];
   readonly lines: PackedLines;
 }
 
 /** Numbers, logs and counts public requests. The counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
-  readonly #counts = new Map<string, Count>();
+  readonly #counts = new Map<string, RequestCount>();
   /** Called with every new request, but not with those that a restart reads from disk. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
 
@@ -53,7 +51,7 @@ export class RequestLog {
     this.#count(request);
   }
 
-  counts(): readonly Count[] {
+  counts(): readonly RequestCount[] {
     return [...this.#counts.values()];
   }
 

@@ -12,21 +12,7 @@ import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, 
 import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
 
 /** The world as a handler sees it inside a transaction. */
-export type World = Pick<
-  Store,
-  | 'now'
-  | 'readings'
-  | 'of'
-  | 'asOf'
-  | 'id'
-  | 'hash'
-  | 'schedule'
-  | 'isScheduled'
-  | 'cancel'
-  | 'record'
-  | 'change'
-  | 'remove'
->;
+export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
 
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
