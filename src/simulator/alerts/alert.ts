@@ -114,6 +114,7 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
   environment: (alert) => alert.appEnvId,
   contactPoint: (alert) => alert.contactPointIds,
+  name: (alert) => `${alert.appEnvId}/${alert.name}`,
 });
 
 /** Finds an alert by its id; refuses with 404 when there is none. */

@@ -124,12 +124,7 @@ function pointsByName(world: World, accountId: string, body: BodyFields): readon
 }
 
 function requireFreeName(world: World, appEnvId: string, name: string): void {
-  const others = world.of(alerts).where('environment', appEnvId);
-  requireFree(
-    world,
-    'alerts',
-    others.filter((alert) => alert.name === name),
-  );
+  requireFree(world, 'alerts', world.of(alerts).where('name', `${appEnvId}/${name}`));
 }
 
 const metricValue: Reads<Metric['value']> = (value, name) => {
