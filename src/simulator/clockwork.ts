@@ -5,7 +5,7 @@
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
 import type { Journal, KeptState } from './store/journal.ts';
-import { RequestLog } from './store/requests.ts';
+import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type World } from './store/store.ts';
 import { type Timer, timers } from './store/timers.ts';
@@ -47,7 +47,6 @@ export class Clockwork {
     this.mode = parts.mode;
     this.store = new Store(collections);
     this.store.onStep = (step) => this.#keep(step);
-    this.requests.onRequest = (request) => this.#keep({ request });
   }
 
   get now(): number {
@@ -68,7 +67,7 @@ export class Clockwork {
     this.store.load(world);
     requests.resume(kept);
     for (const line of lines) {
-      if ('request' in line) requests.replay(line.request);
+      if ('request' in line) requests.add(line.request);
       else this.store.replay(line);
     }
     this.#rewrite();
@@ -80,6 +79,12 @@ export class Clockwork {
     const done = this.store.transact(this.now, cause, work);
     this.#arm();
     return done;
+  }
+
+  /** Adds a public request to the request log, in memory and on disk. */
+  logRequest(request: LoggedRequest): void {
+    this.requests.add(request);
+    this.#keep({ request });
   }
 
   /** Fires all timers that are due now. */

@@ -100,7 +100,7 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
     const handled = instead(effect) ?? performed(passage);
     const reply = handled.kind === 'answered' ? delivered(handled, effect) : handled;
     const { unknownFields: unknown } = passage;
-    requests.add({
+    clockwork.logRequest({
       seq,
       at: clockwork.now,
       method: request.method,

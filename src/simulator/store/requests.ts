@@ -32,8 +32,6 @@ export interface KeptRequests {
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, RequestCount>();
-  /** Called with every new request, but not with those that a restart reads from disk. */
-  onRequest: (request: LoggedRequest) => void = () => undefined;
 
   /** The number of the next request. */
   get nextSeq(): number {
@@ -41,14 +39,12 @@ export class RequestLog {
   }
 
   add(request: LoggedRequest): void {
-    this.replay(request);
-    this.onRequest(request);
-  }
-
-  /** Adds a request that was read from disk. */
-  replay(request: LoggedRequest): void {
     this.log.push(request);
-    this.#count(request);
+    const { method, path, committed } = request;
+    const key = `${method} ${path}`;
+    const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
+    const commits = before.commits + (committed ? 1 : 0);
+    this.#counts.set(key, { ...before, requests: before.requests + 1, commits });
   }
 
   counts(): readonly RequestCount[] {
@@ -70,12 +66,5 @@ export class RequestLog {
     this.log.clear(lines.gone);
     for (const line of linesOf(lines) ?? []) this.log.push(line as LoggedRequest);
     for (const count of counts) this.#counts.set(`${count.method} ${count.path}`, count);
-  }
-
-  #count({ method, path, committed }: LoggedRequest): void {
-    const key = `${method} ${path}`;
-    const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
-    const commits = before.commits + (committed ? 1 : 0);
-    this.#counts.set(key, { ...before, requests: before.requests + 1, commits });
   }
 }
