@@ -4,14 +4,13 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { areas, collections, publicRoutes } from './areas.ts';
+import { collections, publicRoutes } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
-import { accountRoutes, tokenRoutes } from './control/accounts.ts';
-import { controlPrefix, controlSurface, longestControlBody, ownRoutes } from './control/routes.ts';
+import { controlPrefix, controlSurface, longestControlBody } from './control/routes.ts';
 import { shownCommit, shownRequest } from './control/routes.ts';
 import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } from './http/exchange.ts';
-import { faultRoutes, faults } from './public/faults.ts';
+import { faults } from './public/faults.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { publicInterface, publicPrefix } from './public/interface.ts';
@@ -63,12 +62,8 @@ export function createSimulator(options: SimulatorOptions = {}) {
   if (resume === undefined) start(false);
   else clockwork.resume({ ...resume, world: withReadings(resume.world, options) });
 
-  const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
-  const controlRoutes = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
-  const events = streamOf(clockwork);
-  const own = ownRoutes({ clockwork, controlRoutes, reset, events });
-  const control = controlSurface(clockwork, [...own, ...controlRoutes], log);
+  const control = controlSurface({ clockwork, reset, events: streamOf(clockwork), log });
 
   return {
     handle: (request: HttpRequest): Promise<Reply> => {
