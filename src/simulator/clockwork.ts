@@ -7,8 +7,7 @@ import { areas, collections } from './areas.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
-import { type Cause, Store, type World } from './store/store.ts';
-import { type Timer, timers } from './store/timers.ts';
+import { type Cause, Store, type Timer, timers, type World } from './store/store.ts';
 
 /** The clock of the simulator: `real` follows wall time, `virtual` moves only when a request advances it. */
 export type ClockMode = 'real' | 'virtual';

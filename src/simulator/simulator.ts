@@ -16,8 +16,7 @@ import { servePage } from './page/serve.ts';
 import { publicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
 import { type SavedWorld, settings } from './store/saved.ts';
-import { Store } from './store/store.ts';
-import { type Timer, timers } from './store/timers.ts';
+import { Store, type Timer, timers } from './store/store.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** The options of a simulator. Each option has a default. */

@@ -1,8 +1,8 @@
 import type { AreaCall, Caller } from '../area.ts';
-import { accounts, type Account, type CredentialRecord, credentials, memberships } from './records.ts';
-import { type MembershipRecord, type Permission, type Scope, tokens } from './records.ts';
 import { forbidden, found, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
+import { type Account, accounts, type CredentialRecord, credentials, type MembershipRecord } from './records.ts';
+import { memberships, type Permission, type Scope, tokens } from './records.ts';
 
 /** Finds the caller to whom a token belongs; refuses with 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {

@@ -10,10 +10,9 @@ import { readFields, type Reads, required, sent, text } from '../http/fields.ts'
 import { invalid, notFound } from '../http/refusal.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, type Metric, type MetricName, removeAlert } from './alert.ts';
-import { metrics, ruleFields, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
-import { evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
-import { withNewCondition } from './evaluation.ts';
+import { type Alert, alertNamed, alerts, evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn } from './alert.ts';
+import { keepEvaluating, type Metric, type MetricName, metrics, removeAlert, ruleFields, ruleOf } from './alert.ts';
+import { shownAlert, shownContactPoints, toggled, withNewCondition } from './alert.ts';
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
 

@@ -1,8 +1,8 @@
 import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
+import type { MembershipRecord } from '../accounts/records.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
 import { choice, fields, optional, required, text } from '../http/fields.ts';
-import type { MembershipRecord } from '../accounts/records.ts';
 import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';

@@ -1,9 +1,9 @@
 import { adminOf, maySee, memberOf } from '../accounts/access.ts';
+import { memberships, type Region, regions } from '../accounts/records.ts';
 import type { AreaCall } from '../area.ts';
 import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
-import { memberships, type Region, regions } from '../accounts/records.ts';
 import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';

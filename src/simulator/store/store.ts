@@ -4,12 +4,25 @@
  */
 import { hash } from 'node:crypto';
 
-import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
+import { type AnyCollection, collection, type Collection, type Rows, Table } from './collection.ts';
+import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
-import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
+
+/** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
+export interface Timer {
+  readonly timerId: string;
+  readonly at: number;
+  /** The order in which timers were scheduled, for timers of the same time. */
+  readonly order: number;
+  /** The name of the function to run, such as `environments.settles`. */
+  readonly kind: string;
+  readonly data: unknown;
+}
+
+/** The collection of all timers that have not fired. */
+export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
 /** The world as a handler sees it inside a transaction. */
 export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
@@ -126,7 +139,9 @@ export class Store {
 
   /** Finds the timer that fires next. */
   nextTimer(): Timer | undefined {
-    return firstOf(this.of(timers).all());
+    const isEarlier = (one: Timer, other: Timer) => (one.at === other.at ? one.order < other.order : one.at < other.at);
+    const all = this.of(timers).all();
+    return all.reduce<Timer | undefined>((first, each) => (first && isEarlier(first, each) ? first : each), undefined);
   }
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
@@ -231,4 +246,9 @@ function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, '
   const membershipId = cause.memberships.find((membership) => membership.accountId === accountId)?.membershipId;
   const known = membershipId === undefined ? {} : { membershipId };
   return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4), ...known };
+}
+
+/** Returns the id of the timer of a kind for a subject. A subject has one timer of a kind at a time. */
+function timerIdOf(kind: string, subject: string): string {
+  return `${kind}/${subject}`;
 }

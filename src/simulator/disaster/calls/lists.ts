@@ -1,11 +1,11 @@
 // Serves the lists of disaster readiness in pages: sources, configurations and points. The readings `dr.disclosed` and
 // `dr.operations` decide which fields of an item are shown.
 import { maySee, memberOf } from '../../accounts/access.ts';
+import type { MembershipRecord } from '../../accounts/records.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, type Reads, required, text } from '../../http/fields.ts';
 import { environments } from '../../environments/environment.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
-import type { MembershipRecord } from '../../accounts/records.ts';
 import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
