@@ -3,12 +3,11 @@
 // time, its next steps fail, in any phase; if none runs, the next steps that need a region fail.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
-import { protectedPoint, takeSnapshot } from './evidence.ts';
-import { standsStill, withEvidence } from './told-readiness.ts';
+import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
+import { withEvidence } from './copies.ts';
 import type { ActivationResult, Configuration, Operation, Standby } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, end, enter, happened, runningActivation } from './operations.ts';
 import { waitUntil, withOperation } from './operations.ts';
-import { beforeFirstCopy, finishChange, postponeChange } from './standby.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
 /** Takes one step of an operation, which succeeds or fails. */

@@ -5,7 +5,7 @@ import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { AskedNames, AskedSettings } from './calls/bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
-import { withoutToldReadiness } from './told-readiness.ts';
+import { withoutToldReadiness } from './copies.ts';
 import type { Configuration, ConfigurationSettings, Happening, RetainedSource, Standby } from './model.ts';
 import type { TargetNames, ToldRecord } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';

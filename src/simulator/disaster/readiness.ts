@@ -1,10 +1,8 @@
 // Computes the readiness of a protection for each request. Unknown, expired or failed evidence never counts as ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby } from './model.ts';
-import { protectedPoint } from './evidence.ts';
+import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
 import { isBusy } from './operations.ts';
-import { isExcuse } from './told-readiness.ts';
-import { fallenBehind, makesNoProgress } from './standby.ts';
 
 /** How long a running full copy or a standby that catches up excuses a newest point older than the RPO target. */
 const EXCUSE_MS = 12 * HOUR;

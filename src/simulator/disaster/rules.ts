@@ -4,11 +4,10 @@ import { date, rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { activateBody } from './calls/bodies.ts';
 import { stepLengthMs } from './durations.ts';
-import { protectedPoint, selectablePoints } from './evidence.ts';
+import { caughtUp, protectedPoint, selectablePoints } from './copies.ts';
 import type { Configuration, Happening, Operation, Pinned, RecoveryPoint, TargetNames } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, happened, runningActivation, withOperation } from './operations.ts';
 import { sameNames } from './protection.ts';
-import { caughtUp } from './standby.ts';
 import { isUp, obstacleTo } from './surroundings.ts';
 
 /** The number of steps in a row that must fail before a cold activation may be discarded. */

@@ -7,7 +7,7 @@ import type { Operation, Standby } from '../disaster/model.ts';
 import { busyOperation } from '../disaster/operations.ts';
 import { readinessAt } from '../disaster/readiness.ts';
 import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../disaster/rows.ts';
-import { caughtUp } from '../disaster/standby.ts';
+import { caughtUp } from '../disaster/copies.ts';
 import { contents, type Environment, environments } from '../environments/environment.ts';
 import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
 import { faults, effectName } from '../public/faults.ts';

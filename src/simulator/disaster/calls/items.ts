@@ -4,7 +4,7 @@ import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { warmHints } from '../rules.ts';
-import { hash, keepsContract } from '../evidence.ts';
+import { caughtUp, hash, keepsContract } from '../copies.ts';
 import type { Phase } from '../durations.ts';
 import type { ActivationResult, CleanupRecord, Configuration, Operation, Standby } from '../model.ts';
 import type { ReceiptRecord, RecoveryPoint } from '../model.ts';
@@ -12,7 +12,6 @@ import { countsFailedSteps, operationOf } from '../operations.ts';
 import { defaultSettings } from '../protection.ts';
 import { readinessAt } from '../readiness.ts';
 import { disksOf } from '../rows.ts';
-import { caughtUp } from '../standby.ts';
 import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
 
 /** Formats an environment as a source of protection, with its protection and target environment if they exist. */

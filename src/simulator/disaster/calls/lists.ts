@@ -10,7 +10,7 @@ import { listed, nextCursor } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
 import type { Configuration, RecoveryPoint } from '../model.ts';
-import { hash, selectablePoints } from '../evidence.ts';
+import { hash, selectablePoints } from '../copies.ts';
 import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 
 const DEFAULT_LIMIT = 50;

@@ -1,5 +1,5 @@
 import { accounts } from '../../accounts/records.ts';
-import { selectablePoints } from '../../disaster/evidence.ts';
+import { selectablePoints } from '../../disaster/copies.ts';
 import type { Configuration, RecoveryPoint, TargetNames } from '../../disaster/model.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
 import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/surroundings.ts';
