@@ -15,8 +15,9 @@ import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { publicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
+import type { Collection } from './store/collection.ts';
 import { type SavedWorld, settings } from './store/saved.ts';
-import { Store, type Timer, timers } from './store/store.ts';
+import { Store, timers } from './store/store.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** The options of a simulator. Each option has a default. */
@@ -106,24 +107,30 @@ function startWorld(
 
 /** Moves a saved world to the present time. Every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
-  const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
-  const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));
-  return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
+  const rows = rowsOf(world, timers).map((timer) => ({ ...timer, at: timer.at - world.now + now }));
+  return { ...withRows(world, timers, rows), now };
 }
 
 /** Removes the ledger and the faults from a saved world, because a reset does not restore them. */
 function forgetful(world: SavedWorld): SavedWorld {
-  return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
+  return { ...withRows(world, faults, []), ledger: [], ledgerSeq: 0 };
 }
 
 function withReadings(world: SavedWorld, options: SimulatorOptions): SavedWorld {
-  const rows = (world.collections[settings.name] ?? []) as readonly { key: string; value: unknown }[];
+  const rows = rowsOf(world, settings);
   const kept = rows.find(({ key }) => key === 'readings')?.value as Readings | undefined;
   const readings = changeReadings({ ...defaultReadings(), ...kept }, options.readings ?? {});
   if (typeof readings === 'string') throw new BadOption(readings);
   const others = rows.filter(({ key }) => key !== 'readings');
-  const changed = [{ key: 'readings', value: readings }, ...others];
-  return { ...world, collections: { ...world.collections, [settings.name]: changed } };
+  return withRows(world, settings, [{ key: 'readings', value: readings }, ...others]);
+}
+
+function rowsOf<T extends object>(world: SavedWorld, { name }: Collection<T>): readonly T[] {
+  return (world.collections[name] ?? []) as readonly T[];
+}
+
+function withRows<T extends object>(world: SavedWorld, { name }: Collection<T>, rows: readonly T[]): SavedWorld {
+  return { ...world, collections: { ...world.collections, [name]: rows } };
 }
 
 function streamOf(clockwork: Clockwork): Stream {

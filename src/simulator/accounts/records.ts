@@ -1,3 +1,4 @@
+import { fields, flag, type ReadFields, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 
 /** A scope of a token, which permits some requests. */
@@ -9,12 +10,12 @@ export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'sv
 /** A permission that even an admin of an account has only when it was given. */
 export type Permission = 'manageMembers' | 'secretsAccess';
 
+/** The settings of an account. */
+export const accountFields = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
+
 /** An account: a customer of the service. */
-export interface Account {
+export interface Account extends Required<ReadFields<typeof accountFields>> {
   readonly accountId: string;
-  readonly name: string;
-  readonly memberEnvAccess: boolean;
-  readonly sandboxEntitlement: boolean;
 }
 
 /** The collection of all accounts. */
@@ -48,15 +49,14 @@ export const memberships = collection<MembershipRecord>('memberships', (membersh
   account: (membership) => membership.accountId,
 });
 
+/** Reads what a region supports. */
+export const supportFields = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });
+
 /** A region of the service. */
 export interface Region {
   readonly name: string;
   readonly up: boolean;
-  readonly supports: {
-    readonly functions: boolean;
-    readonly sandbox: boolean;
-    readonly disasterReadiness: boolean;
-  };
+  readonly supports: Required<ReturnType<typeof supportFields>>;
 }
 
 /** The collection of all regions. */

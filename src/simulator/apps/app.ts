@@ -1,7 +1,7 @@
 import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
-import { choice, flag, must, number, type ReadFields, type Reads, record, text } from '../http/fields.ts';
-import { found, invalid } from '../http/refusal.ts';
+import { choice, flag, matching, must, number, type ReadFields, record, text } from '../http/fields.ts';
+import { found } from '../http/refusal.ts';
 import { creatablePresets, isDatabase, knownPresets } from './presets.ts';
 import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -16,11 +16,7 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 export const anyText = text({ min: 0 });
 
 /** Reads a reference to an image; checks the form of the reference, but not whether the image can be pulled. */
-export const imageReference: Reads<string> = (value, name) => {
-  const image = text({ max: 1000 })(value, name);
-  if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
-  return image;
-};
+export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'is not an image reference', { max: 1000 });
 
 /** The three git fields of an app, which a request must send together. */
 export const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };

@@ -1,20 +1,18 @@
 import { accountNamed } from '../accounts/access.ts';
-import { accounts, credentials, everyScope, type MembershipRecord, memberships, regions } from '../accounts/records.ts';
-import { type Token, tokens } from '../accounts/records.ts';
+import { accountFields, accounts, credentials, everyScope, type MembershipRecord } from '../accounts/records.ts';
+import { memberships, regions, supportFields, type Token, tokens } from '../accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../area.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { choice, fields, flag, list, must, orNull, present, type ReadFields, text } from '../http/fields.ts';
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-const account = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
-
 /** Routes of the control surface that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
     'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
-    fields({ ...account, accountId: text(), name: must(text()) }),
+    fields({ ...accountFields, accountId: text(), name: must(text()) }),
     ({ world, body }) => {
       const { accountId = world.id('acc'), name, memberEnvAccess = false, sandboxEntitlement = false } = body;
       if (world.of(accounts).has(accountId)) throw taken(`${accountId} exists already`);
@@ -22,7 +20,7 @@ export const accountRoutes: readonly ControlRoute[] = [
       return ok({ accountId });
     },
   ),
-  control('PATCH /accounts/:id', 'changes an account', fields(account), ({ world, id, body }) => {
+  control('PATCH /accounts/:id', 'changes an account', fields(accountFields), ({ world, id, body }) => {
     world.of(accounts).put({ ...accountNamed(world, id), ...body });
     return ok({ accountId: id });
   }),
@@ -40,7 +38,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   control(
     'PATCH /regions/:id',
     'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
-    fields({ up: flag, supports: fields({ functions: flag, sandbox: flag, disasterReadiness: flag }) }),
+    fields({ up: flag, supports: supportFields }),
     ({ world, id, body }) => {
       const region = regionNamed(world, id);
       const next = { ...region, ...body, supports: { ...region.supports, ...body.supports } };

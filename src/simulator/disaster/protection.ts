@@ -1,7 +1,7 @@
 // Sets up and edits a protection: checks one item of a configure request, and makes the configuration from it.
 import { credentials } from '../accounts/records.ts';
 import type { Environment } from '../environments/environment.ts';
-import { rejected } from '../public/shape.ts';
+import { rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { AskedNames, AskedSettings } from './calls/bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
@@ -29,8 +29,7 @@ const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCo
 /** Sets up or edits a protection, and queues its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
-  const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
-  if (refusal !== undefined) throw rejected(world, refusal);
+  rejectIf(world, refusedNow(world, current, request) ?? brokenDuration(request.asked));
   const settings = agreedSettings(world, request);
   const agreed = { settings, target: agreedNames(world, current, settings, request.asked, source) };
   const configuration =

@@ -1,6 +1,6 @@
 // Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make at once. Timers do the rest.
 import { found } from '../http/refusal.ts';
-import { date, rejected } from '../public/shape.ts';
+import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { activateBody } from './calls/bodies.ts';
 import { stepLengthMs } from './durations.ts';
@@ -47,12 +47,8 @@ export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>,
 
 /** Finds the recovery point that an activation names; refuses an activation that breaks a rule. */
 export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): RecoveryPoint {
-  const refusal =
-    refusedWhileBusy(configuration, request.expectedGeneration) ??
-    refusedRecovery(configuration) ??
-    refusedTarget(configuration, request) ??
-    obstacleTo(world, configuration, request.target);
-  if (refusal !== undefined) throw rejected(world, refusal);
+  rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
+  rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true) {
     throw rejected(world, 'the source cannot be fenced: writerSafetyAcknowledged is needed');
   }

@@ -21,6 +21,11 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
+/** Rejects a request if there is a reason to. */
+export function rejectIf(world: World, reason: string | undefined): void {
+  if (reason !== undefined) throw rejected(world, reason);
+}
+
 /** Refuses a name that another row has, when the reading about names of this kind says that they are unique. */
 export function requireFree(
   world: World,

@@ -6,7 +6,7 @@ import { accountNamed, adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
 import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
-import { date, rejected } from '../../public/shape.ts';
+import { date, rejected, rejectIf } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import type { CallRecord, Configuration, RetainedSource } from '../model.ts';
 import { begin, operationOf } from '../operations.ts';
@@ -65,7 +65,7 @@ export function validate(call: AreaCall): AreaAnswer {
   const { expectedGeneration, requestId } = validateBody(call.body, '');
   const payload = [configurationId, expectedGeneration];
   const receipt = once(world, { accountId, requestId, call: 'validate', payload }, () => {
-    refuse(world, refusedValidation(configuration, expectedGeneration));
+    rejectIf(world, refusedValidation(configuration, expectedGeneration));
     return begin(world, configuration, 'validation', 'validation.accepted');
   });
   return ok(receipt);
@@ -107,14 +107,10 @@ export function discardActivation(call: AreaCall): AreaAnswer {
   const payload = [configurationId, expectedGeneration, operationId];
   const discard = () => {
     const operation = found(operationOf(configuration, operationId), 'operation not found');
-    refuse(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
+    rejectIf(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
     return acceptDiscard(configuration, operation, world.now);
   };
   return ok(once(world, { accountId, requestId, call: 'discard', payload }, discard, operationId));
-}
-
-function refuse(world: World, reason: string | undefined): void {
-  if (reason !== undefined) throw rejected(world, reason);
 }
 
 /** Reads accountId from the body; refuses a caller who is not an admin of that account, and refuses all query parameters. */
@@ -195,10 +191,7 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
   if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
     throw notFound('there is no protection to reset');
   }
-  for (const protection of protections) {
-    const refusal = refusedReset(protection);
-    if (refusal !== undefined) throw rejected(world, refusal);
-  }
+  for (const protection of protections) rejectIf(world, refusedReset(protection));
   if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
     return pending(world, protections);
   }

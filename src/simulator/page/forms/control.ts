@@ -21,10 +21,7 @@ export const controlForms: readonly Form[] = [
     'PATCH /_sim/accounts/:id': [
       'changes an account',
       'id* @accounts, name, memberEnvAccess? <id, sandboxEntitlement? <id',
-      (at) => {
-        const account = at.world.of(accounts).get(at.chosen('id') ?? at.accountId ?? '') ?? at.row('id', accounts);
-        return { id: account?.accountId, memberEnvAccess: account?.memberEnvAccess };
-      },
+      (at) => ({ memberEnvAccess: at.row('id', accounts)?.memberEnvAccess }),
     ],
     'POST /_sim/tokens': [
       'creates a token',
