@@ -20,7 +20,7 @@ const longestSleepMs = 2 ** 31 - 1;
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
-interface Parts {
+interface ClockworkParts {
   readonly mode: ClockMode;
   readonly wallNow: () => number;
   readonly journal: Journal | undefined;
@@ -32,7 +32,7 @@ export class Clockwork {
   readonly store: Store;
   readonly requests = new RequestLog();
   readonly mode: ClockMode;
-  readonly #parts: Parts;
+  readonly #parts: ClockworkParts;
   readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
   /** Called with every commit and with every public request, to write them to disk. */
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
@@ -41,7 +41,7 @@ export class Clockwork {
   /** Settles when no request is advancing the clock. A second request waits until the first one has advanced it. */
   #advancing: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: Parts) {
+  constructor(parts: ClockworkParts) {
     this.#parts = parts;
     this.mode = parts.mode;
     this.store = new Store(collections);

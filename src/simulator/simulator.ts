@@ -4,7 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { collections, publicRoutes } from './areas.ts';
+import { collections } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
 import { controlPrefix, controlSurface, longestControlBody } from './control/routes.ts';
@@ -52,10 +52,10 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const { wait = sleep, log = () => undefined } = options;
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ mode, wallNow, journal, log });
-  const service = publicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
+  const service = publicInterface({ clockwork, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
-    clockwork.load(startWorld(clockwork, options, world, again, wallNow));
+    clockwork.load(startWorld(options, world, mode === 'virtual' ? virtualStart : wallNow(), again));
     service.reset();
   };
   const { resume } = options;
@@ -89,19 +89,12 @@ export function createSimulator(options: SimulatorOptions = {}) {
   };
 }
 
-function startWorld(
-  clockwork: Clockwork,
-  options: SimulatorOptions,
-  world: StartWorld,
-  again: boolean,
-  wallNow: () => number,
-): SavedWorld {
-  const now = clockwork.mode === 'virtual' ? virtualStart : wallNow();
+function startWorld(options: SimulatorOptions, world: StartWorld, now: number, again: boolean): SavedWorld {
   if (typeof world === 'string') {
     const scratch = new Store(collections);
     return withReadings(namedWorld(scratch, world, now, options.seed ?? 'demo'), options);
   }
-  const moved = clockwork.mode === 'virtual' ? world : moveTimers(world, now);
+  const moved = options.clock === 'virtual' ? world : moveTimers(world, now);
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 

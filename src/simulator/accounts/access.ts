@@ -70,12 +70,8 @@ export function maySee(world: World, membership: MembershipRecord, appEnvId: str
 /**
  * Refuses the id of a credential: with 404 when the account has no such credential, and with 400 when the credential is of another kind.
  */
-export function requireCredential(
-  world: World,
-  { accountId, kind }: Pick<CredentialRecord, 'accountId' | 'kind'>,
-  field: string,
-  credentialId: string,
-): void {
+export function requireCredential(world: World, field: string, named: CredentialRecord): void {
+  const { credentialId, accountId, kind } = named;
   const credential = world.of(credentials).get(credentialId);
   if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
   if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);

@@ -163,8 +163,8 @@ function changed(world: World, app: App, body: BodyFields): App {
   });
   for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId'] as const) {
     const credentialId = given[field] ?? '';
-    const isOf = { accountId: app.accountId, kind: 'registry' } as const;
-    if (credentialId !== '') requireCredential(world, isOf, field, credentialId);
+    const { accountId } = app;
+    if (credentialId !== '') requireCredential(world, field, { credentialId, accountId, kind: 'registry' });
   }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage) {
@@ -181,13 +181,8 @@ function withoutCleared(app: App): App {
 
 const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSecretId', 'buildPullAccountSecretId'];
 
-type Changes = ReadFields<typeof changedFields>;
-
-function dockerfile(
-  app: App,
-  preset: string,
-  { customDockerfileContent: custom, dockerfilePath: path }: Changes,
-): object {
+function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFields>): object {
+  const { customDockerfileContent: custom, dockerfilePath: path } = given;
   if (custom !== undefined && path !== undefined) {
     throw invalid('dockerfilePath and customDockerfileContent exclude each other');
   }

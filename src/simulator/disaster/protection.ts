@@ -137,7 +137,7 @@ export function sameNames(one: TargetNames, other: TargetNames): boolean {
 }
 
 function created(world: World, { appEnvId, accountId }: Environment, agreed: Agreed): Omit<Configuration, 'source'> {
-  const configuration = {
+  return {
     configurationId: world.id('drc'),
     accountId,
     sourceAppEnvId: appEnvId,
@@ -149,8 +149,8 @@ function created(world: World, { appEnvId, accountId }: Environment, agreed: Agr
     points: [],
     pointsTaken: 0,
     told: UNTOLD,
+    happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }],
   };
-  return { ...configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
 }
 
 function edited(world: World, current: Configuration, agreed: Agreed): Configuration {

@@ -13,8 +13,8 @@ export interface HttpRequest {
   readonly tooLarge?: boolean;
 }
 
-/** What a client receives: an answer, a broken connection, nothing at all, or a stream of events. */
-export type Reply = Answered | Unanswered | Stream;
+/** What a client receives: an answer, a connection that is reset, nothing at all, or a stream of events. */
+export type Reply = Answered | { readonly kind: 'reset' | 'silent'; readonly committed: boolean } | Stream;
 
 /** An answer to a request, and how the answer is sent. */
 export interface Answered {
@@ -34,19 +34,8 @@ export interface Answered {
 }
 
 /** Makes an answer that is sent without a fault. */
-export function answered(
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-  committed = false,
-): Answered {
+export function answered(status: number, body: string, headers: Answered['headers'], committed = false): Answered {
   return { kind: 'answered', status, headers, body, committed };
-}
-
-/** No answer: the connection is reset, or it stays open and no byte is sent. */
-interface Unanswered {
-  readonly kind: 'reset' | 'silent';
-  readonly committed: boolean;
 }
 
 /** A stream of server-sent events. */

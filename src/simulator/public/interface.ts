@@ -5,6 +5,7 @@
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
+import { publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
@@ -18,9 +19,8 @@ import { bodyText, errorBody } from './shape.ts';
 /** The prefix of every path of the public interface. */
 export const publicPrefix = '/api/public/v1';
 
-interface Parts {
+interface InterfaceParts {
   readonly clockwork: Clockwork;
-  readonly routes: readonly Route[];
   readonly latencyMs: number;
   readonly wait: (ms: number) => Promise<void>;
   readonly wallNow: () => number;
@@ -39,7 +39,7 @@ interface Passage {
 }
 
 /** Makes the functions that answer every request to the public interface. */
-export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, log }: Parts) {
+export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: InterfaceParts) {
   const { store, requests } = clockwork;
   const rate = new RateLimit();
 
@@ -59,7 +59,7 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
     const caller = authenticate(store, request.headers['authorization']);
     const { token } = caller.token;
     rate.take(token, store.readings, wallNow());
-    const { route } = routeFor(routes, request.method, path);
+    const { route } = routeFor(publicRoutes, request.method, path);
     requireScopes(caller, route.scopes);
     const call = callOf(passage, route, caller, store);
     passage.unknownFields = unknownFields(route, call);

@@ -88,7 +88,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   if (typeof inputs !== 'object' || inputs === null) return;
   const { llmProviderKeyId, agentAuthenticationMode } = inputs as Record<string, unknown>;
   if (agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION' || typeof llmProviderKeyId !== 'string') return;
-  requireCredential(world, { accountId, kind: 'llm' }, 'llmProviderKeyId', llmProviderKeyId);
+  requireCredential(world, 'llmProviderKeyId', { credentialId: llmProviderKeyId, accountId, kind: 'llm' });
 }
 
 /** The inputs of an installation of a solution. */

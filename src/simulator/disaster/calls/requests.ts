@@ -12,7 +12,7 @@ import type { CallRecord, Configuration, RetainedSource } from '../model.ts';
 import { begin, operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';
 import { callId, configurationOf, configurations, journaledCalls, keep, protectionOf, wipe } from '../rows.ts';
-import { acceptActivation, acceptDiscard, type ActivationRequest, fence, ownedDestinations } from '../rules.ts';
+import { acceptActivation, acceptDiscard, fence, ownedDestinations } from '../rules.ts';
 import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../rules.ts';
 import { environmentIn } from '../surroundings.ts';
 import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
@@ -86,11 +86,7 @@ export function activate(call: AreaCall): AreaAnswer {
   return ok(receipts[world.readings['activate.receipt']]);
 }
 
-function settledTarget(
-  world: World,
-  source: RetainedSource,
-  asked: AskedNames | null | undefined,
-): Pick<ActivationRequest, 'target' | 'unusedAppName'> {
+function settledTarget(world: World, source: RetainedSource, asked: AskedNames | null | undefined) {
   if (asked === undefined || asked === null) throw rejected(world, 'an activation needs a target');
   const target = settleNames(asked, source);
   if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
