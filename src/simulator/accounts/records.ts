@@ -1,4 +1,4 @@
-import { fields, flag, type ReadFields, text } from '../http/fields.ts';
+import { choice, fields, flag, must, type ReadFields, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 
 /** A scope of a token, which permits some requests. */
@@ -62,12 +62,15 @@ export interface Region {
 /** The collection of all regions. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
+/** Reads a credential. */
+export const credentialFields = fields({
+  credentialId: text(),
+  accountId: must(text()),
+  kind: must(choice(['storage', 'llm', 'registry'])),
+});
+
 /** A credential that the Credentials API of the service keeps; requests refer to it only by its id. */
-export interface CredentialRecord {
-  readonly credentialId: string;
-  readonly accountId: string;
-  readonly kind: 'storage' | 'llm' | 'registry';
-}
+export type CredentialRecord = Required<ReturnType<typeof credentialFields>>;
 
 /** The collection of all credentials. */
 export const credentials = collection<CredentialRecord>('credentials', (credential) => credential.credentialId);

@@ -1,6 +1,6 @@
 import { contactPoints } from '../contact-points/contact-point.ts';
-import { choice, number, type ReadFields, text } from '../http/fields.ts';
-import { found } from '../http/refusal.ts';
+import { choice, fields, list, must, number, type ReadFields, type Reads, text } from '../http/fields.ts';
+import { found, invalid } from '../http/refusal.ts';
 import { date } from '../public/shape.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
@@ -54,15 +54,25 @@ export const ruleFields = {
 
 type Rule = ReadFields<typeof ruleFields>;
 
+const metricValue: Reads<number | null | 'error'> = (value, name) => {
+  if (value === null || value === 'error') return value;
+  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
+  return number()(value, name);
+};
+
 /**
- * The value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that fails.
+ * Reads the value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that
+ * fails.
  */
-export interface Metric {
-  readonly appEnvId: string;
-  readonly metric: MetricName;
-  readonly value: number | null | 'error';
-  readonly pods: readonly number[];
-}
+export const metricFields = fields({
+  appEnvId: must(text()),
+  metric: must(choice(metricNames)),
+  value: must(metricValue),
+  pods: list(number(), { max: 1000 }),
+});
+
+/** A metric of an environment whose value was set. */
+export type Metric = Required<ReturnType<typeof metricFields>>;
 
 /** The collection of metrics whose values were set; every other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });

@@ -5,13 +5,12 @@ import { contactPointNamed, contactPoints, usedIn } from '../contact-points/cont
 import { type Environment, environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { type BodyFields, fields, flag, list, must, number, optional } from '../http/fields.ts';
-import { readFields, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, flag, list, must, optional, readFields, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { type Alert, alertNamed, alerts, evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn } from './alert.ts';
-import { keepEvaluating, type Metric, type MetricName, metrics, removeAlert, ruleFields, ruleOf } from './alert.ts';
+import { keepEvaluating, metricFields, type MetricName, metrics, removeAlert, ruleFields, ruleOf } from './alert.ts';
 import { shownAlert, shownContactPoints, toggled, withNewCondition } from './alert.ts';
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
@@ -126,12 +125,6 @@ function requireFreeName(world: World, appEnvId: string, name: string): void {
   requireFree(world, 'alerts', world.of(alerts).where('name', `${appEnvId}/${name}`));
 }
 
-const metricValue: Reads<Metric['value']> = (value, name) => {
-  if (value === null || value === 'error') return value;
-  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
-  return number()(value, name);
-};
-
 /** Serves the alerts on metrics of environments. */
 export const alertsArea: Area = {
   collections: [alerts, metrics],
@@ -150,12 +143,7 @@ export const alertsArea: Area = {
     control(
       'POST /metrics',
       'the value of a metric from now on: {appEnvId, metric, value, pods?}',
-      fields({
-        appEnvId: must(text()),
-        metric: newRule.metric,
-        value: must(metricValue),
-        pods: list(number(), { max: 1000 }),
-      }),
+      metricFields,
       ({ world, body: { appEnvId, metric, value, pods = [] } }) => {
         environmentNamed(world, appEnvId);
         world.of(metrics).put({ appEnvId, metric, value, pods });

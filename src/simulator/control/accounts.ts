@@ -1,6 +1,6 @@
 import { accountNamed } from '../accounts/access.ts';
-import { accountFields, accounts, credentials, everyScope, type MembershipRecord } from '../accounts/records.ts';
-import { memberships, regions, supportFields, type Token, tokens } from '../accounts/records.ts';
+import { accountFields, accounts, credentialFields, credentials, everyScope } from '../accounts/records.ts';
+import { type MembershipRecord, memberships, regions, supportFields, type Token, tokens } from '../accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../area.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { choice, fields, flag, list, must, orNull, present, type ReadFields, text } from '../http/fields.ts';
@@ -27,7 +27,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /credentials',
     'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
-    fields({ credentialId: text(), accountId: must(text()), kind: must(choice(['storage', 'llm', 'registry'])) }),
+    credentialFields,
     ({ world, body: { credentialId = world.id('cred'), accountId, kind } }) => {
       accountNamed(world, accountId);
       if (world.of(credentials).has(credentialId)) throw taken(`${credentialId} exists already`);

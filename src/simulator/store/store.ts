@@ -8,7 +8,7 @@ import type { Readings } from '../readings.ts';
 import { type AnyCollection, collection, type Collection, type Rows, Table } from './collection.ts';
 import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';
-import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
+import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 
 /** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
 export interface Timer {
@@ -30,14 +30,12 @@ export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact'
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
-  | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
+  | { readonly requestSeq: number; readonly token: string; readonly memberships: readonly Membership[] };
+
+type Membership = Readonly<Record<'accountId' | 'membershipId', string>>;
 
 /** A row of the world that belongs to an account. */
-interface Owned {
-  readonly accountId: string;
-}
-
-type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
+type Owned = Readonly<Record<'accountId', string>>;
 
 interface Change {
   readonly collection: Collection<object>;
@@ -48,7 +46,7 @@ interface Change {
 
 interface Open {
   readonly changes: Map<string, Change>;
-  readonly entries: Entry[];
+  readonly entries: LedgerEntry[];
 }
 
 /** Holds the tables, the ledger and the timer queue of the world, and passes each commit on. */
@@ -186,7 +184,7 @@ export class Store {
   }
 
   /** Writes a line into the ledger. */
-  record(entry: Entry): void {
+  record(entry: LedgerEntry): void {
     if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
     this.#open.entries.push(entry);
   }
@@ -240,7 +238,7 @@ export class Store {
   }
 }
 
-function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof Entry> {
+function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof LedgerEntry> {
   if (cause === undefined) return { requestSeq: null, token: null };
   if (cause === 'control') return { requestSeq: null, token: null, control: true };
   const membershipId = cause.memberships.find((membership) => membership.accountId === accountId)?.membershipId;

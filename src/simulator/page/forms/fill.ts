@@ -25,7 +25,7 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
   const form = forms.find((each) => each.method === method && each.path === path);
   if (form === undefined) throw notFound(`the page has no form for ${method} ${path}`);
   const given = optional(body, 'given', object) ?? {};
-  const at = placeOf(world, { token: optional(body, 'token', text()), given, lastRequest });
+  const at = placeOf(world, optional(body, 'token', text()), given, lastRequest);
   const values = { ...idsOf(form, at), ...form.fill(at), ...asChosen(form, given) };
   return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
 }
