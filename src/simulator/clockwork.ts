@@ -4,6 +4,7 @@
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
+import type { SimulatorOptions } from './simulator.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
@@ -20,11 +21,9 @@ const longestSleepMs = 2 ** 31 - 1;
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
-interface ClockworkParts {
+interface ClockworkParts extends Required<Pick<SimulatorOptions, 'wallNow' | 'log'>> {
   readonly mode: ClockMode;
-  readonly wallNow: () => number;
   readonly journal: Journal | undefined;
-  readonly log: (line: string) => void;
 }
 
 /** Owns the store and the clock. Requests change the world of the simulator through `transact`. */

@@ -168,14 +168,9 @@ export function postponeChange(configuration: Configuration, now: number): Confi
 }
 
 function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, behind: boolean): StandbyShape {
-  switch (shape) {
-    case 'seedBoost':
-      return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;
-    case 'standard':
-      return quick ? shape : 'sustained';
-    case 'sustained':
-      return quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED ? 'standard' : shape;
-  }
+  if (shape === 'seedBoost') return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;
+  if (shape === 'sustained') return quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED ? 'standard' : shape;
+  return quick ? shape : 'sustained';
 }
 
 /** Tells if a standby has applied every change. */

@@ -20,17 +20,12 @@ export function step(world: World, configuration: Configuration, operation: Oper
 function stepFails(world: World, configuration: Configuration, { operationId, kind, phase }: Operation): boolean {
   const { failSteps, failingOperationId } = configuration.told;
   if (failSteps > 0 && failingOperationId === operationId) return true;
-  const fails = () => failSteps > 0 || !destinationUp(world, configuration);
-  switch (kind) {
-    case 'enrollment':
-      if (phase === 'queued') return false;
-      return fails() || (phase === 'preparing' && !sourceReachable(world, configuration));
-    case 'validation':
-      return phase === 'validating' && fails();
-    case 'activation':
-      if (!countsFailedSteps(phase)) return false;
-      return fails() || (phase === 'starting' && !handoffPossible(world, configuration));
-  }
+  const isBuilding = countsFailedSteps(phase);
+  const needsRegion = { enrollment: phase !== 'queued', validation: phase === 'validating', activation: isBuilding };
+  if (!needsRegion[kind]) return false;
+  if (failSteps > 0 || !destinationUp(world, configuration)) return true;
+  if (kind === 'enrollment') return phase === 'preparing' && !sourceReachable(world, configuration);
+  return kind === 'activation' && phase === 'starting' && !handoffPossible(world, configuration);
 }
 
 function failStep(configuration: Configuration, operation: Operation, now: number): Configuration {

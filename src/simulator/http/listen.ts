@@ -98,17 +98,10 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 }
 
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  switch (reply.kind) {
-    case 'answered':
-      return answer(reply, outgoing);
-    case 'reset':
-      incoming.socket.resetAndDestroy();
-      return;
-    case 'silent':
-      return;
-    case 'stream':
-      return stream(reply, outgoing);
-  }
+  if (reply.kind === 'answered') return answer(reply, outgoing);
+  if (reply.kind === 'stream') return stream(reply, outgoing);
+  // A silent reply leaves the connection open.
+  if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
 async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> {
