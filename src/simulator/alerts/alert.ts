@@ -78,12 +78,12 @@ export type Metric = Required<ReturnType<typeof metricFields>>;
 export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
 /** Returns the key of a metric of an environment in the collection of metrics. */
-export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
+function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }
 
 /** Combines the values of a metric into the one value that an alert compares with its threshold. */
-export function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
+function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
   if (typeof value !== 'number' || pods.length === 0) return value;
@@ -100,7 +100,7 @@ const aggregate: Readonly<Record<Alert['aggregation'], Aggregate>> = {
 };
 
 /** The states that an alert can have. */
-export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
+type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
 /** An alert: a rule on a metric of an environment. */
 export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, 'description'> {

@@ -4,7 +4,7 @@ import { hash as hashWith } from 'node:crypto';
 
 import type { World } from '../store/store.ts';
 import { SECOND, STEP_RETRY_MS } from './durations.ts';
-import type { Configuration, RecoveryPoint, Standby, StandbyShape, ToldRecord } from './model.ts';
+import type { Configuration, RecoveryPoint, Standby, StandbyShape, StatedReadiness, ToldRecord } from './model.ts';
 import { happened } from './operations.ts';
 import { sourceNow } from './surroundings.ts';
 
@@ -197,7 +197,7 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
 // Handles a readiness that the control surface sets by hand, which lasts until there is new evidence.
 
 /** Tells if the reason of a readiness excuses a missed RPO target for a while: a full copy is under way, or the standby is catching up. */
-export function isExcuse({ state, reason }: { readonly state: string; readonly reason?: string | undefined }): boolean {
+export function isExcuse({ state, reason }: StatedReadiness): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 

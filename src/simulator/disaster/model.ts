@@ -103,6 +103,12 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
+/** A state of readiness, and the reason for it. */
+export interface StatedReadiness {
+  readonly state: string;
+  readonly reason?: string | undefined;
+}
+
 /** The circumstances that the control surface can set on a configuration and that outlast the request. */
 type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
 

@@ -25,7 +25,7 @@ interface InterfaceParts extends Required<Pick<SimulatorOptions, 'latencyMs' | '
 }
 
 /** A public request while it is being answered. */
-interface Passage {
+interface RunningRequest {
   readonly request: HttpRequest;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -51,19 +51,19 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
     return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
   };
 
-  const answer = (passage: Passage): Answered => {
-    const { request, path, seq } = passage;
+  const answer = (running: RunningRequest): Answered => {
+    const { request, path, seq } = running;
     const caller = authenticate(store, request.headers['authorization']);
     const { token } = caller.token;
     rate.take(token, store.readings, wallNow());
     const { route } = routeFor(publicRoutes, request.method, path);
     requireScopes(caller, route.scopes);
-    const call = callOf(passage, route, caller, store);
-    passage.unknownFields = unknownFields(route, call);
+    const call = callOf(running, route, caller, store);
+    running.unknownFields = unknownFields(route, call);
     const cause = { requestSeq: seq, token, memberships: caller.memberships };
     const { result, committed } = clockwork.transact(cause, (world) => {
       const handled = route.handle(call);
-      requireNamed(world, passage.unknownFields);
+      requireNamed(world, running.unknownFields);
       return handled;
     });
     if (result.refusal !== undefined) return { ...refused(result.refusal), committed };
@@ -71,11 +71,11 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
     return answered(200, body, typed('application/json', body), committed);
   };
 
-  const performed = (passage: Passage): Answered => {
+  const performed = (running: RunningRequest): Answered => {
     try {
-      return answer(passage);
+      return answer(running);
     } catch (error) {
-      return refused(refusalFor(error, `${passage.request.method} ${passage.path}`, log));
+      return refused(refusalFor(error, `${running.request.method} ${running.path}`, log));
     }
   };
 
@@ -93,10 +93,10 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
 
     const seq = requests.nextSeq;
     clockwork.catchUp();
-    const passage: Passage = { request, path, query, seq, effect, unknownFields: [] };
-    const handled = instead(effect) ?? performed(passage);
+    const running: RunningRequest = { request, path, query, seq, effect, unknownFields: [] };
+    const handled = instead(effect) ?? performed(running);
     const reply = handled.kind === 'answered' ? delivered(handled, effect) : handled;
-    const { unknownFields: unknown } = passage;
+    const { unknownFields: unknown } = running;
     clockwork.logRequest({
       seq,
       at: clockwork.now,
@@ -122,7 +122,7 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
   };
 }
 
-function callOf({ request, query, effect }: Passage, route: Route, caller: Caller, world: World): AreaCall {
+function callOf({ request, query, effect }: RunningRequest, route: Route, caller: Caller, world: World): AreaCall {
   const body = carriesBody(route.method) ? bodyOf(request, 'strict') : {};
   const { staleList: staleListMs, failAfterComponents } = effect;
   return { world, caller, query, body, staleListMs, failAfterComponents };
