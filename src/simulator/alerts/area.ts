@@ -78,7 +78,7 @@ function patchAlert(call: AreaCall): AreaAnswer {
     world.change(alerts, next, 'alert.updated', { fields: changed });
     for (const contactPointId of contactPointIds) usedIn(world, contactPointId, alert.region);
   }
-  return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
+  return patched(world, 'Alert updated', { alert: shownAlert(world, next) });
 }
 
 function createdAlert(world: World, alert: Alert): object {

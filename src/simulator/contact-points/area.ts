@@ -86,7 +86,7 @@ function patchPoint(call: AreaCall): AreaAnswer {
   const next = { ...point, name, config, updatedAt: world.now };
   const fields = patchable.filter((field) => sent(body, field));
   if (fields.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields, name });
-  return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
+  return patched(world, 'Contact point updated', { contactPoint: shown(world, next) });
 }
 
 function deletePoint(call: AreaCall): AreaAnswer {

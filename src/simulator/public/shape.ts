@@ -40,11 +40,8 @@ export function single(world: World, name: string, value: unknown): unknown {
 }
 
 /** Answers a change as the reading `patch.response` says: with the object, with only a message, or with nothing. */
-export function patched(
-  world: World,
-  whole: { readonly message: string; readonly [name: string]: unknown },
-): AreaAnswer {
-  const bodies = { object: whole, messageOnly: { message: whole.message }, empty: undefined };
+export function patched(world: World, message: string, changed: object): AreaAnswer {
+  const bodies = { object: { message, ...changed }, messageOnly: { message }, empty: undefined };
   return ok(bodies[world.readings['patch.response']]);
 }
 

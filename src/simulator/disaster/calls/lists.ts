@@ -23,7 +23,7 @@ export function sources(call: AreaCall): AreaAnswer {
   const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
   const isInOrder = world.readings['lists.order'] === 'created';
   const page = pageOf(call, `sources ${membership.accountId}`, visible, (row) =>
-    placeOf(isInOrder, row.createdAt, row.appEnvId),
+    placeInList(isInOrder, row.createdAt, row.appEnvId),
   );
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
   const items = page.things.map((row) => {
@@ -40,7 +40,7 @@ export function protections(call: AreaCall): AreaAnswer {
   const rows = rowsShown(call, membership);
   const isInOrder = world.readings['lists.order'] === 'created';
   const page = pageOf(call, `configurations ${membership.accountId}`, rows, (row) =>
-    placeOf(isInOrder, row.createdAt, row.configurationId),
+    placeInList(isInOrder, row.createdAt, row.configurationId),
   );
   const items = page.things.map((row) => disclosed(world, configurationItem(world, withPoints(call, row))));
   return ok({ items, ...nextCursor(world, page.next) });
@@ -57,7 +57,7 @@ export function points(call: AreaCall): AreaAnswer {
   }
   const isInOrder = world.readings['points.order'] === 'chronological';
   const page = pageOf(call, `points ${configurationId}`, selectablePoints(configuration), (point) =>
-    placeOf(isInOrder, point.sequence, point.pointId),
+    placeInList(isInOrder, point.sequence, point.pointId),
   );
   const items = page.things.map((point) => pointItem(world, configuration, point));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
@@ -101,7 +101,7 @@ function cursorOf(list: string): Reads<string> {
 }
 
 /** Makes the place of an item in a list: by its number and id, or in a shuffled list one that is the same for every request. */
-function placeOf(isInOrder: boolean, number: number, id: string): string {
+function placeInList(isInOrder: boolean, number: number, id: string): string {
   return `${String(isInOrder ? number : 0).padStart(16, '0')} ${isInOrder ? id : hash(id)}`;
 }
 
