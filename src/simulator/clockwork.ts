@@ -4,7 +4,6 @@
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
-import type { SimulatorOptions } from './simulator.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
@@ -21,9 +20,11 @@ const longestSleepMs = 2 ** 31 - 1;
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
-interface ClockworkParts extends Required<Pick<SimulatorOptions, 'wallNow' | 'log'>> {
+interface ClockworkParts {
   readonly mode: ClockMode;
+  readonly wallNow: () => number;
   readonly journal: Journal | undefined;
+  readonly log: (line: string) => void;
 }
 
 /** Owns the store and the clock. Requests change the world of the simulator through `transact`. */

@@ -61,7 +61,7 @@ const demoEnvironments = [
   ['env_job_prod', 'app_job', { name: 'production', cliEnvName: 'migrate-prod' }],
 ] as const;
 
-const everyPermission: readonly Permission[] = ['manageMembers', 'secretsAccess'];
+const everyPermission: Permission[] = ['manageMembers', 'secretsAccess'];
 
 type Plant = Pick<MembershipRecord, 'token' | 'membershipId'> & Partial<MembershipRecord & Token>;
 

@@ -1,4 +1,4 @@
-import { choice, fields, flag, must, type ReadFields, text } from '../http/fields.ts';
+import { choice, fields, flag, list, must, type ReadFields, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 
 /** A scope of a token, which permits some requests. */
@@ -6,9 +6,6 @@ export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:
 
 /** Lists every scope that a token may have. */
 export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
-
-/** A permission that even an admin of an account has only when it was given. */
-export type Permission = 'manageMembers' | 'secretsAccess';
 
 /** The settings of an account. */
 export const accountFields = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
@@ -32,16 +29,23 @@ export interface Token {
 /** The collection of all tokens. */
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
+/** Reads a membership. */
+export const membershipFields = fields({
+  accountId: must(text()),
+  membershipId: text(),
+  role: must(choice(['admin', 'member'])),
+  permissions: list(choice(['manageMembers', 'secretsAccess'])),
+});
+
 /** The role and permissions of a token in one account. */
-export interface MembershipRecord {
-  readonly membershipId: string;
-  readonly accountId: string;
+export interface MembershipRecord extends Required<ReturnType<typeof membershipFields>> {
   readonly token: string;
-  readonly role: 'admin' | 'member';
-  readonly permissions: readonly Permission[];
   /** The environments that the member may see; an empty list means all environments. */
   readonly allowedAppEnvIds: readonly string[];
 }
+
+/** A permission that even an admin of an account has only when it was given. */
+export type Permission = MembershipRecord['permissions'][number];
 
 /** The collection of all memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {

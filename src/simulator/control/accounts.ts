@@ -1,6 +1,7 @@
 import { accountNamed } from '../accounts/access.ts';
 import { accountFields, accounts, credentialFields, credentials, everyScope } from '../accounts/records.ts';
-import { type MembershipRecord, memberships, regions, supportFields, type Token, tokens } from '../accounts/records.ts';
+import { membershipFields, type MembershipRecord, memberships, regions, supportFields } from '../accounts/records.ts';
+import { type Token, tokens } from '../accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../area.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { choice, fields, flag, list, must, orNull, present, type ReadFields, text } from '../http/fields.ts';
@@ -48,17 +49,10 @@ export const accountRoutes: readonly ControlRoute[] = [
   ),
 ];
 
-const memberOf = fields({
-  accountId: must(text()),
-  membershipId: text(),
-  role: must(choice(['admin', 'member'])),
-  permissions: list(choice(['manageMembers', 'secretsAccess'])),
-});
-
 const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
-  memberships: list(memberOf),
+  memberships: list(membershipFields),
   /** The current account of the token; null for none. */
   currentAccountId: orNull(text()),
 };
@@ -108,7 +102,7 @@ function keepToken(world: World, token: Token, change: ReadFields<typeof tokenFi
   return ok({ token: token.token, membershipIds });
 }
 
-function replaceMemberships(world: World, token: string, given: readonly ReturnType<typeof memberOf>[]): void {
+function replaceMemberships(world: World, token: string, given: readonly ReturnType<typeof membershipFields>[]): void {
   const before = membershipsOf(world, token);
   for (const { membershipId } of before) world.of(memberships).remove(membershipId);
   for (const { accountId, role, permissions = [], membershipId: named } of given) {

@@ -2,7 +2,7 @@
 // hints, is not stored; each request computes it.
 import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
-import type { sourceOf } from './surroundings.ts';
+import type { sourceOf } from './source.ts';
 
 /** The names of the environment that a recovery creates, and of the app that it belongs to. */
 export interface TargetNames {

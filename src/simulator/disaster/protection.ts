@@ -9,7 +9,7 @@ import { withoutToldReadiness } from './copies.ts';
 import type { Configuration, ConfigurationSettings, Happening, RetainedSource, Standby } from './model.ts';
 import type { TargetNames, ToldRecord } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
-import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
+import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './source.ts';
 
 /** One item of a configure request: an environment and the settings for its protection. */
 export interface ProtectionRequest {

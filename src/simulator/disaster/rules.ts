@@ -8,7 +8,8 @@ import { caughtUp, protectedPoint, selectablePoints } from './copies.ts';
 import type { Configuration, Happening, Operation, Pinned, RecoveryPoint, TargetNames } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, happened, runningActivation, withOperation } from './operations.ts';
 import { sameNames } from './protection.ts';
-import { isUp, obstacleTo } from './surroundings.ts';
+import { isUp } from './source.ts';
+import { obstacleTo } from './surroundings.ts';
 
 /** The number of steps in a row that must fail before a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;

@@ -11,7 +11,6 @@ import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest }
 import type { Reply, Stream } from '../http/exchange.ts';
 import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
 import { RateLimit } from './rate.ts';
-import type { SimulatorOptions } from '../simulator.ts';
 import { invalid, notFound, refusalFor, type RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 import { routeFor } from '../http/router.ts';
@@ -20,8 +19,12 @@ import { bodyText, errorBody } from './shape.ts';
 /** The prefix of every path of the public interface. */
 export const publicPrefix = '/api/public/v1';
 
-interface InterfaceParts extends Required<Pick<SimulatorOptions, 'latencyMs' | 'wait' | 'wallNow' | 'log'>> {
+interface InterfaceParts {
   readonly clockwork: Clockwork;
+  readonly latencyMs: number;
+  readonly wait: (ms: number) => Promise<void>;
+  readonly wallNow: () => number;
+  readonly log: (line: string) => void;
 }
 
 /** A public request while it is being answered. */

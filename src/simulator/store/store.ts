@@ -9,7 +9,6 @@ import { type AnyCollection, collection, type Collection, type Rows, Table } fro
 import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
-import type { Caller } from '../area.ts';
 
 /** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
 export interface Timer {
@@ -31,7 +30,9 @@ export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact'
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
-  | { readonly requestSeq: number; readonly token: string; readonly memberships: Caller['memberships'] };
+  | { readonly requestSeq: number; readonly token: string; readonly memberships: readonly Member[] };
+
+type Member = Readonly<Record<'accountId' | 'membershipId', string>>;
 
 /** A row of the world that belongs to an account. */
 type Owned = Readonly<Record<'accountId', string>>;

@@ -12,7 +12,8 @@ import { countsFailedSteps, operationOf } from '../operations.ts';
 import { defaultSettings } from '../protection.ts';
 import { readinessAt } from '../readiness.ts';
 import { disksOf } from '../rows.ts';
-import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
+import { eligibleDestinations, sourceOf, unsupportedReasons } from '../source.ts';
+import { targetOf } from '../surroundings.ts';
 
 /** Formats an environment as a source of protection, with its protection and target environment if they exist. */
 export function sourceItem(world: World, environment: Environment, configuration: Configuration | undefined) {

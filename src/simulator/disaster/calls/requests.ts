@@ -14,7 +14,7 @@ import { protect, settleNames } from '../protection.ts';
 import { callId, configurationOf, configurations, journaledCalls, keep, protectionOf, wipe } from '../rows.ts';
 import { acceptActivation, acceptDiscard, fence, ownedDestinations } from '../rules.ts';
 import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../rules.ts';
-import { environmentIn } from '../surroundings.ts';
+import { environmentIn } from '../source.ts';
 import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
 import { discardBody, resetBody, validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
@@ -36,12 +36,8 @@ export function configure(call: AreaCall): AreaAnswer {
   return ok({ [world.readings['configure.results']]: results });
 }
 
-function configureOne(
-  world: World,
-  accountId: string,
-  common: AskedSettings,
-  { sourceAppEnvId, requestId, expectedGeneration, ...own }: ConfigureItem,
-) {
+function configureOne(world: World, accountId: string, common: AskedSettings, item: ConfigureItem) {
+  const { sourceAppEnvId, requestId, expectedGeneration, ...own } = item;
   const asked = { ...common, ...own };
   const payload = [sourceAppEnvId, expectedGeneration, effective(asked)];
   return once(world, { accountId, requestId, call: 'configure', payload }, () => {
