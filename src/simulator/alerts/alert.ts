@@ -231,20 +231,14 @@ export function toggled(alert: Alert, enabled: boolean): Alert {
 }
 
 function evaluate(world: World, alert: Alert): void {
-  const metric = world.of(metrics).get(metricKey(alert));
-  const value = observed(metric, alert.aggregation);
-  const isMet =
-    typeof value === 'number' && (alert.operator === 'gt' ? value > alert.threshold : value < alert.threshold);
-  const { metSince: before } = alert;
+  const { operator, threshold, aggregation, metSince: before } = alert;
+  const value = observed(world.of(metrics).get(metricKey(alert)), aggregation);
+  const isMet = typeof value === 'number' && (operator === 'gt' ? value > threshold : value < threshold);
   const metSince = isMet ? (before ?? world.now) : undefined;
   const state = stateOf(world, alert, value, metSince);
   const isLive = world.readings['alerts.cache'] === 'live';
-  const next: Alert = {
-    ...alert,
-    liveState: state,
-    metSince,
-    ...(isLive ? { lastKnownState: state, lastStateCheck: world.now } : {}),
-  };
+  const shown = isLive ? { lastKnownState: state, lastStateCheck: world.now } : {};
+  const next: Alert = { ...alert, liveState: state, metSince, ...shown };
   if (!isLive && state === alert.liveState && metSince === before) return;
   if (state === alert.liveState) world.of(alerts).put(next);
   else world.change(alerts, next, 'alert.stateChanged', { from: alert.liveState, to: state });
