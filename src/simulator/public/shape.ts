@@ -45,7 +45,9 @@ export function patched(world: World, message: string, changed: object): AreaAns
   return ok(bodies[world.readings['patch.response']]);
 }
 
-type Listable = Readonly<Record<'createdAt', number>>;
+interface Listable {
+  readonly createdAt: number;
+}
 
 /**
  * Lists the rows under a key of an index. The reading `lists.order` chooses their order. The reading `lists.lagMs` or a fault may show an

@@ -35,7 +35,9 @@ export type Cause =
 type Member = Readonly<Record<'accountId' | 'membershipId', string>>;
 
 /** A row of the world that belongs to an account. */
-type Owned = Readonly<Record<'accountId', string>>;
+interface Owned {
+  readonly accountId: string;
+}
 
 interface Change {
   readonly collection: Collection<object>;
