@@ -82,6 +82,7 @@ const commands: Readonly<Record<string, Entry>> = {
   simulator: {
     summary: 'serve the whole hosting service in a box',
     load: async () => (await import('./simulator/main.ts')).simulator,
+    isFrugal: true,
   },
 };
 

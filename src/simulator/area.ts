@@ -95,12 +95,7 @@ export interface ControlRoute {
 }
 
 /** Makes a public endpoint from `METHOD /path`. */
-export function route(
-  name: string,
-  scopes: readonly Scope[],
-  handle: Route['handle'],
-  takes?: readonly string[],
-): Route {
+export function route(name: string, scopes: Route['scopes'], handle: Route['handle'], takes?: Route['takes']): Route {
   return { ...addressed(name), scopes, handle, takes };
 }
 

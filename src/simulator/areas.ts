@@ -10,7 +10,7 @@ import { solutionsArea } from './solutions/area.ts';
 import { faults } from './public/faults.ts';
 import type { AnyCollection } from './store/collection.ts';
 import { settings } from './store/saved.ts';
-import { timers } from './store/timers.ts';
+import { timers } from './store/store.ts';
 
 /** Lists every area of the interface; area.ts explains how to add an area. */
 export const areas: readonly Area[] = [

@@ -5,10 +5,9 @@
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
 import type { Journal, KeptState } from './store/journal.ts';
-import { RequestLog } from './store/requests.ts';
+import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
-import { type Cause, Store, type World } from './store/store.ts';
-import { type Timer, timers } from './store/timers.ts';
+import { type Cause, Store, type Timer, timers, type World } from './store/store.ts';
 
 /** The clock of the simulator: `real` follows wall time, `virtual` moves only when a request advances it. */
 export type ClockMode = 'real' | 'virtual';
@@ -21,7 +20,7 @@ const longestSleepMs = 2 ** 31 - 1;
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
-interface Parts {
+interface ClockworkParts {
   readonly mode: ClockMode;
   readonly wallNow: () => number;
   readonly journal: Journal | undefined;
@@ -33,7 +32,7 @@ export class Clockwork {
   readonly store: Store;
   readonly requests = new RequestLog();
   readonly mode: ClockMode;
-  readonly #parts: Parts;
+  readonly #parts: ClockworkParts;
   readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
   /** Called with every commit and with every public request, to write them to disk. */
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
@@ -42,12 +41,11 @@ export class Clockwork {
   /** Settles when no request is advancing the clock. A second request waits until the first one has advanced it. */
   #advancing: Promise<unknown> = Promise.resolve();
 
-  constructor(parts: Parts) {
+  constructor(parts: ClockworkParts) {
     this.#parts = parts;
     this.mode = parts.mode;
     this.store = new Store(collections);
     this.store.onStep = (step) => this.#keep(step);
-    this.requests.onRequest = (request) => this.#keep({ request });
   }
 
   get now(): number {
@@ -68,7 +66,7 @@ export class Clockwork {
     this.store.load(world);
     requests.resume(kept);
     for (const line of lines) {
-      if ('request' in line) requests.replay(line.request);
+      if ('request' in line) requests.add(line.request);
       else this.store.replay(line);
     }
     this.#rewrite();
@@ -80,6 +78,12 @@ export class Clockwork {
     const done = this.store.transact(this.now, cause, work);
     this.#arm();
     return done;
+  }
+
+  /** Adds a public request to the request log, in memory and on disk. */
+  logRequest(request: LoggedRequest): void {
+    this.requests.add(request);
+    this.#keep({ request });
   }
 
   /** Fires all timers that are due now. */

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { stderr, stdout } from 'node:process';
 import { parseArgs } from 'node:util';
-import { setFlagsFromString } from 'node:v8';
 
 import { BadOption } from './bad-option.ts';
 import { type StartOptions, startSimulator } from './start.ts';
@@ -43,22 +42,12 @@ export async function simulator(args: readonly string[], speaks: Speaks = standa
 
 async function run(options: StartOptions, { out, err }: Speaks): Promise<number> {
   const started = await startSimulator({ ...options, log: (line) => err(`${line}\n`) });
-  keepSmall();
   const signal = new AbortController();
   const ended = Promise.race(['SIGTERM', 'SIGINT'].map((name) => once(process, name, { signal: signal.signal })));
   out(`simulator listening on ${started.url}\n`);
   await ended.finally(() => signal.abort());
   await started.close();
   return 0;
-}
-
-/**
- * Saves memory, because most objects of a request are garbage soon after it. V8's space for new objects stays at its first size instead of
- * growing to 32 MB, and old objects are collected when they have grown by a fifth.
- */
-function keepSmall(): void {
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=20');
 }
 
 function isBadArgument(error: unknown): boolean {

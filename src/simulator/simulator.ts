@@ -4,21 +4,20 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { areas, collections, publicRoutes } from './areas.ts';
+import { collections } from './areas.ts';
 import { BadOption } from './bad-option.ts';
 import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
-import { accountRoutes, tokenRoutes } from './control/accounts.ts';
-import { controlPrefix, controlSurface, longestControlBody, ownRoutes } from './control/routes.ts';
+import { controlPrefix, controlSurface, longestControlBody } from './control/routes.ts';
 import { shownCommit, shownRequest } from './control/routes.ts';
 import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } from './http/exchange.ts';
-import { faultRoutes, faults } from './public/faults.ts';
+import { faults } from './public/faults.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { publicInterface, publicPrefix } from './public/interface.ts';
 import { changeReadings, defaultReadings, type Readings } from './readings.ts';
+import type { Collection } from './store/collection.ts';
 import { type SavedWorld, settings } from './store/saved.ts';
-import { Store } from './store/store.ts';
-import { type Timer, timers } from './store/timers.ts';
+import { Store, timers } from './store/store.ts';
 import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** The options of a simulator. Each option has a default. */
@@ -53,22 +52,18 @@ export function createSimulator(options: SimulatorOptions = {}) {
   const { wait = sleep, log = () => undefined } = options;
   const { clock: mode = 'real', journal } = options;
   const clockwork = new Clockwork({ mode, wallNow, journal, log });
-  const service = publicInterface({ clockwork, routes: publicRoutes, latencyMs, wait, wallNow, log });
+  const service = publicInterface({ clockwork, latencyMs, wait, wallNow, log });
 
   const start = (again: boolean, world = options.world ?? 'demo') => {
-    clockwork.load(startWorld(clockwork, options, world, again, wallNow));
+    clockwork.load(startWorld(options, world, mode === 'virtual' ? virtualStart : wallNow(), again));
     service.reset();
   };
   const { resume } = options;
   if (resume === undefined) start(false);
   else clockwork.resume({ ...resume, world: withReadings(resume.world, options) });
 
-  const common = [...accountRoutes, ...tokenRoutes, ...faultRoutes];
-  const controlRoutes = [...common, ...areas.flatMap((area) => area.control ?? [])];
   const reset = (world?: StartWorld) => start(true, world);
-  const events = streamOf(clockwork);
-  const own = ownRoutes({ clockwork, controlRoutes, reset, events });
-  const control = controlSurface(clockwork, [...own, ...controlRoutes], log);
+  const control = controlSurface({ clockwork, reset, events: streamOf(clockwork), log });
 
   return {
     handle: (request: HttpRequest): Promise<Reply> => {
@@ -86,48 +81,49 @@ export function createSimulator(options: SimulatorOptions = {}) {
     reset,
     /** The world and the ledger, for tests. */
     store: clockwork.store,
+    /** Returns the longest body that the simulator takes at an address, in bytes. */
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
+    /** Stops an advance of the clock that takes long, because the simulator is about to close. */
     stop: () => clockwork.stop(),
     close: () => clockwork.close(),
   };
 }
 
-function startWorld(
-  clockwork: Clockwork,
-  options: SimulatorOptions,
-  world: StartWorld,
-  again: boolean,
-  wallNow: () => number,
-): SavedWorld {
-  const now = clockwork.mode === 'virtual' ? virtualStart : wallNow();
+function startWorld(options: SimulatorOptions, world: StartWorld, now: number, again: boolean): SavedWorld {
   if (typeof world === 'string') {
     const scratch = new Store(collections);
     return withReadings(namedWorld(scratch, world, now, options.seed ?? 'demo'), options);
   }
-  const moved = clockwork.mode === 'virtual' ? world : moveTimers(world, now);
+  const moved = options.clock === 'virtual' ? world : moveTimers(world, now);
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
 /** Moves a saved world to the present time. Every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
-  const rows = (world.collections[timers.name] ?? []) as readonly Timer[];
-  const moved = rows.map((timer) => ({ ...timer, at: timer.at - world.now + now }));
-  return { ...world, now, collections: { ...world.collections, [timers.name]: moved } };
+  const rows = rowsOf(world, timers).map((timer) => ({ ...timer, at: timer.at - world.now + now }));
+  return { ...withRows(world, timers, rows), now };
 }
 
 /** Removes the ledger and the faults from a saved world, because a reset does not restore them. */
 function forgetful(world: SavedWorld): SavedWorld {
-  return { ...world, ledger: [], ledgerSeq: 0, collections: { ...world.collections, [faults.name]: [] } };
+  return { ...withRows(world, faults, []), ledger: [], ledgerSeq: 0 };
 }
 
 function withReadings(world: SavedWorld, options: SimulatorOptions): SavedWorld {
-  const rows = (world.collections[settings.name] ?? []) as readonly { key: string; value: unknown }[];
+  const rows = rowsOf(world, settings);
   const kept = rows.find(({ key }) => key === 'readings')?.value as Readings | undefined;
   const readings = changeReadings({ ...defaultReadings(), ...kept }, options.readings ?? {});
   if (typeof readings === 'string') throw new BadOption(readings);
   const others = rows.filter(({ key }) => key !== 'readings');
-  const changed = [{ key: 'readings', value: readings }, ...others];
-  return { ...world, collections: { ...world.collections, [settings.name]: changed } };
+  return withRows(world, settings, [{ key: 'readings', value: readings }, ...others]);
+}
+
+function rowsOf<T extends object>(world: SavedWorld, { name }: Collection<T>): readonly T[] {
+  return (world.collections[name] ?? []) as readonly T[];
+}
+
+function withRows<T extends object>(world: SavedWorld, { name }: Collection<T>, rows: readonly T[]): SavedWorld {
+  return { ...world, collections: { ...world.collections, [name]: rows } };
 }
 
 function streamOf(clockwork: Clockwork): Stream {

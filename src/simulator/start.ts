@@ -2,7 +2,7 @@ import { readFileSync, statSync } from 'node:fs';
 
 import { collectionNames } from './areas.ts';
 import { BadOption } from './bad-option.ts';
-import { listen, type ListeningTo, type ListenOptions } from './http/listen.ts';
+import { listen, type ListenOptions } from './http/listen.ts';
 import { Journal, readState } from './store/journal.ts';
 import type { StartWorld } from './worlds.ts';
 import { lock } from './store/lock.ts';
@@ -18,7 +18,7 @@ export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal'
 }
 
 /** A running simulator, and the address on which it listens. */
-export type Listening = ListeningTo<Simulator>;
+export type Listening = Awaited<ReturnType<typeof listen>>;
 
 /** Starts a simulator in this process, by default on a free port of `127.0.0.1`. */
 export async function startSimulator(options: StartOptions = {}): Promise<Listening> {
@@ -33,21 +33,18 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
 
 /** Makes a simulator that keeps its state in a file. The file is locked until the simulator is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
-  requireFile(path);
-  const release = orBadOption(() => lock(path), unusable(path));
+  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
+  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
+  const unusable = (why: string) => `--state ${path} cannot be used: ${why}; the file is left as it is`;
+  const release = orBadOption(() => lock(path), unusable);
   try {
-    const simulator = createSimulator({ ...options, ...stateFrom(path) });
+    const resume = orBadOption(() => readState(path, collectionNames), unusable);
+    const simulator = createSimulator({ ...options, journal: new Journal(path), ...(resume && { resume }) });
     return { ...simulator, close: () => simulator.close().finally(release) };
   } catch (error) {
     release();
     throw error;
   }
-}
-
-/** Refuses a path for the state file that is something else, such as a folder or a device. */
-function requireFile(path: string): void {
-  const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
 }
 
 /** Runs `work`; turns an error into a BadOption, whose message `said` makes. */
@@ -59,10 +56,6 @@ function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   }
 }
 
-function unusable(path: string): (message: string) => string {
-  return (message) => `--state ${path} cannot be used: ${message}; the file is left as it is`;
-}
-
 /** Reads a saved world from a file: one that the control surface gave, or a state file that no simulator uses. */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
@@ -72,9 +65,4 @@ function worldFrom(path: string): SavedWorld {
   );
   if (typeof world === 'string') throw new BadOption(`--world ${path}: ${world}`);
   return world;
-}
-
-function stateFrom(path: string): Pick<SimulatorOptions, 'journal' | 'resume'> {
-  const resume = orBadOption(() => readState(path, collectionNames), unusable(path));
-  return { journal: new Journal(path), ...(resume && { resume }) };
 }

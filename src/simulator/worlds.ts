@@ -1,8 +1,8 @@
 import { createApp } from './apps/app.ts';
 import { createEnvironment } from './environments/environment.ts';
 import { defaultReadings } from './readings.ts';
-import { accounts, everyScope, memberships, type MembershipRecord } from './accounts/records.ts';
-import { type Permission, regions, type Token, tokens } from './accounts/records.ts';
+import { accounts, everyScope, type MembershipRecord, memberships, type Permission } from './accounts/records.ts';
+import { regions, type Token, tokens } from './accounts/records.ts';
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
@@ -61,7 +61,7 @@ const demoEnvironments = [
   ['env_job_prod', 'app_job', { name: 'production', cliEnvName: 'migrate-prod' }],
 ] as const;
 
-const everyPermission: readonly Permission[] = ['manageMembers', 'secretsAccess'];
+const everyPermission: Permission[] = ['manageMembers', 'secretsAccess'];
 
 type Plant = Pick<MembershipRecord, 'token' | 'membershipId'> & Partial<MembershipRecord & Token>;
 

@@ -1,8 +1,8 @@
 import type { AreaCall, Caller } from '../area.ts';
-import { accounts, type Account, type CredentialRecord, credentials, memberships } from './records.ts';
-import { type MembershipRecord, type Permission, type Scope, tokens } from './records.ts';
 import { forbidden, found, invalid, notFound, RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
+import { type Account, accounts, type CredentialRecord, credentials, type MembershipRecord } from './records.ts';
+import { memberships, type Permission, type Scope, tokens } from './records.ts';
 
 /** Finds the caller to whom a token belongs; refuses with 401 without a valid token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
@@ -70,12 +70,8 @@ export function maySee(world: World, membership: MembershipRecord, appEnvId: str
 /**
  * Refuses the id of a credential: with 404 when the account has no such credential, and with 400 when the credential is of another kind.
  */
-export function requireCredential(
-  world: World,
-  { accountId, kind }: Pick<CredentialRecord, 'accountId' | 'kind'>,
-  field: string,
-  credentialId: string,
-): void {
+export function requireCredential(world: World, field: string, named: CredentialRecord): void {
+  const { credentialId, accountId, kind } = named;
   const credential = world.of(credentials).get(credentialId);
   if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
   if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);

@@ -1,8 +1,8 @@
 import { permittedIn } from './access.ts';
+import { type MembershipRecord, memberships } from './records.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { list, optional, required, text } from '../http/fields.ts';
-import { memberships, type MembershipRecord } from './records.ts';
 import { notFound } from '../http/refusal.ts';
 import { single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';

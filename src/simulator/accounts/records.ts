@@ -1,3 +1,4 @@
+import { choice, fields, flag, list, must, type ReadFields, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 
 /** A scope of a token, which permits some requests. */
@@ -6,15 +7,12 @@ export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:
 /** Lists every scope that a token may have. */
 export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
 
-/** A permission that even an admin of an account has only when it was given. */
-export type Permission = 'manageMembers' | 'secretsAccess';
+/** The settings of an account. */
+export const accountFields = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
 
 /** An account: a customer of the service. */
-export interface Account {
+export interface Account extends Required<ReadFields<typeof accountFields>> {
   readonly accountId: string;
-  readonly name: string;
-  readonly memberEnvAccess: boolean;
-  readonly sandboxEntitlement: boolean;
 }
 
 /** The collection of all accounts. */
@@ -31,16 +29,23 @@ export interface Token {
 /** The collection of all tokens. */
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
+/** Reads a membership. */
+export const membershipFields = fields({
+  accountId: must(text()),
+  membershipId: text(),
+  role: must(choice(['admin', 'member'])),
+  permissions: list(choice(['manageMembers', 'secretsAccess'])),
+});
+
 /** The role and permissions of a token in one account. */
-export interface MembershipRecord {
-  readonly membershipId: string;
-  readonly accountId: string;
+export interface MembershipRecord extends Required<ReturnType<typeof membershipFields>> {
   readonly token: string;
-  readonly role: 'admin' | 'member';
-  readonly permissions: readonly Permission[];
   /** The environments that the member may see; an empty list means all environments. */
   readonly allowedAppEnvIds: readonly string[];
 }
+
+/** A permission that even an admin of an account has only when it was given. */
+export type Permission = MembershipRecord['permissions'][number];
 
 /** The collection of all memberships, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
@@ -48,26 +53,28 @@ export const memberships = collection<MembershipRecord>('memberships', (membersh
   account: (membership) => membership.accountId,
 });
 
+/** Reads what a region supports. */
+export const supportFields = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });
+
 /** A region of the service. */
 export interface Region {
   readonly name: string;
   readonly up: boolean;
-  readonly supports: {
-    readonly functions: boolean;
-    readonly sandbox: boolean;
-    readonly disasterReadiness: boolean;
-  };
+  readonly supports: Required<ReturnType<typeof supportFields>>;
 }
 
 /** The collection of all regions. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
+/** Reads a credential. */
+export const credentialFields = fields({
+  credentialId: text(),
+  accountId: must(text()),
+  kind: must(choice(['storage', 'llm', 'registry'])),
+});
+
 /** A credential that the Credentials API of the service keeps; requests refer to it only by its id. */
-export interface CredentialRecord {
-  readonly credentialId: string;
-  readonly accountId: string;
-  readonly kind: 'storage' | 'llm' | 'registry';
-}
+export type CredentialRecord = Required<ReturnType<typeof credentialFields>>;
 
 /** The collection of all credentials. */
 export const credentials = collection<CredentialRecord>('credentials', (credential) => credential.credentialId);

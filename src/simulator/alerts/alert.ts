@@ -1,6 +1,6 @@
 import { contactPoints } from '../contact-points/contact-point.ts';
-import { choice, number, type ReadFields, text } from '../http/fields.ts';
-import { found } from '../http/refusal.ts';
+import { choice, fields, list, must, number, type ReadFields, type Reads, text } from '../http/fields.ts';
+import { found, invalid } from '../http/refusal.ts';
 import { date } from '../public/shape.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
@@ -54,26 +54,36 @@ export const ruleFields = {
 
 type Rule = ReadFields<typeof ruleFields>;
 
+const metricValue: Reads<number | null | 'error'> = (value, name) => {
+  if (value === null || value === 'error') return value;
+  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
+  return number()(value, name);
+};
+
 /**
- * The value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that fails.
+ * Reads the value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that
+ * fails.
  */
-export interface Metric {
-  readonly appEnvId: string;
-  readonly metric: MetricName;
-  readonly value: number | null | 'error';
-  readonly pods: readonly number[];
-}
+export const metricFields = fields({
+  appEnvId: must(text()),
+  metric: must(choice(metricNames)),
+  value: must(metricValue),
+  pods: list(number(), { max: 1000 }),
+});
+
+/** A metric of an environment whose value was set. */
+export type Metric = Required<ReturnType<typeof metricFields>>;
 
 /** The collection of metrics whose values were set; every other metric has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
 /** Returns the key of a metric of an environment in the collection of metrics. */
-export function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
+function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }
 
 /** Combines the values of a metric into the one value that an alert compares with its threshold. */
-export function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
+function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
   if (typeof value !== 'number' || pods.length === 0) return value;
@@ -90,7 +100,7 @@ const aggregate: Readonly<Record<Alert['aggregation'], Aggregate>> = {
 };
 
 /** The states that an alert can have. */
-export type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
+type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
 /** An alert: a rule on a metric of an environment. */
 export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, 'description'> {
@@ -114,6 +124,7 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
   environment: (alert) => alert.appEnvId,
   contactPoint: (alert) => alert.contactPointIds,
+  name: (alert) => `${alert.appEnvId}/${alert.name}`,
 });
 
 /** Finds an alert by its id; refuses with 404 when there is none. */
@@ -167,4 +178,75 @@ export function shownAlert(world: World, alert: Alert): object {
     region: alert.region,
     createdAt: date(world, alert.createdAt),
   };
+}
+
+const evaluationMs = 15_000;
+
+/** The name of the timer that evaluates all alerts. */
+export const evaluates = 'alerts.evaluates';
+
+/** Schedules the next evaluation of all alerts, unless it is scheduled already. */
+export function keepEvaluating(world: World): void {
+  if (world.isScheduled(evaluates, 'all')) return;
+  const next = (Math.floor(world.now / evaluationMs) + 1) * evaluationMs;
+  world.schedule(evaluates, 'all', next, {});
+}
+
+/** Estimates the work of evaluating all alerts every 15 seconds over a span of time. */
+export function evaluationWorkIn(world: World, ms: number): number {
+  const { size } = world.of(alerts);
+  return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
+}
+
+/** Evaluates all alerts when the timer fires, and schedules the next evaluation; stops when no alert is left. */
+export function evaluateOnTime(world: World): void {
+  if (world.of(alerts).size === 0) return;
+  evaluateAll(world);
+  keepEvaluating(world);
+}
+
+/** Evaluates every enabled alert. */
+export function evaluateAll(world: World): void {
+  for (const alert of world.of(alerts).all()) {
+    if (alert.enabled) evaluate(world, alert);
+  }
+}
+
+/** Returns an alert after a change. If its condition changed, the new condition must hold for its whole duration before the alert fires. */
+export function withNewCondition(before: Alert, changed: Alert): Alert {
+  const isSame = conditionFields.every((field) => before[field] === changed[field]);
+  return isSame ? changed : { ...changed, metSince: undefined };
+}
+
+const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
+
+/**
+ * Enables or disables an alert. After it is enabled again, its condition must hold for the whole duration; but an alert that was firing
+ * keeps firing.
+ */
+export function toggled(alert: Alert, enabled: boolean): Alert {
+  const resumes = enabled && !alert.enabled;
+  const metSince = resumes && alert.liveState !== 'Firing' ? undefined : alert.metSince;
+  return { ...alert, metSince, enabled };
+}
+
+function evaluate(world: World, alert: Alert): void {
+  const { operator, threshold, aggregation, metSince: before } = alert;
+  const value = observed(world.of(metrics).get(metricKey(alert)), aggregation);
+  const isMet = typeof value === 'number' && (operator === 'gt' ? value > threshold : value < threshold);
+  const metSince = isMet ? (before ?? world.now) : undefined;
+  const state = stateOf(world, alert, value, metSince);
+  const isLive = world.readings['alerts.cache'] === 'live';
+  const shown = isLive ? { lastKnownState: state, lastStateCheck: world.now } : {};
+  const next: Alert = { ...alert, liveState: state, metSince, ...shown };
+  if (!isLive && state === alert.liveState && metSince === before) return;
+  if (state === alert.liveState) world.of(alerts).put(next);
+  else world.change(alerts, next, 'alert.stateChanged', { from: alert.liveState, to: state });
+}
+
+function stateOf(world: World, alert: Alert, value: number | null | 'error', metSince: number | undefined): AlertState {
+  if (value === null) return 'NoData';
+  if (value === 'error') return 'Error';
+  if (metSince === undefined) return 'Normal';
+  return world.now - metSince >= durationMinutes[alert.duration] * 60_000 ? 'Firing' : 'Pending';
 }

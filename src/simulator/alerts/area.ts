@@ -5,15 +5,13 @@ import { contactPointNamed, contactPoints, usedIn } from '../contact-points/cont
 import { type Environment, environmentFor, environmentForAdmin } from '../environments/environment.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { environmentMeant } from '../environments/lifecycle.ts';
-import { type BodyFields, fields, flag, list, must, number, optional } from '../http/fields.ts';
-import { readFields, type Reads, required, sent, text } from '../http/fields.ts';
+import { type BodyFields, flag, list, must, optional, readFields, required, sent, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type Alert, alertNamed, alerts, type Metric, type MetricName, removeAlert } from './alert.ts';
-import { metrics, ruleFields, ruleOf, shownAlert, shownContactPoints } from './alert.ts';
-import { evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn, keepEvaluating, toggled } from './evaluation.ts';
-import { withNewCondition } from './evaluation.ts';
+import { type Alert, alertNamed, alerts, evaluateAll, evaluateOnTime, evaluates, evaluationWorkIn } from './alert.ts';
+import { keepEvaluating, metricFields, type MetricName, metrics, removeAlert, ruleFields, ruleOf } from './alert.ts';
+import { shownAlert, shownContactPoints, toggled, withNewCondition } from './alert.ts';
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
 
@@ -80,7 +78,7 @@ function patchAlert(call: AreaCall): AreaAnswer {
     world.change(alerts, next, 'alert.updated', { fields: changed });
     for (const contactPointId of contactPointIds) usedIn(world, contactPointId, alert.region);
   }
-  return patched(world, { message: 'Alert updated', alert: shownAlert(world, next) });
+  return patched(world, 'Alert updated', { alert: shownAlert(world, next) });
 }
 
 function createdAlert(world: World, alert: Alert): object {
@@ -124,19 +122,8 @@ function pointsByName(world: World, accountId: string, body: BodyFields): readon
 }
 
 function requireFreeName(world: World, appEnvId: string, name: string): void {
-  const others = world.of(alerts).where('environment', appEnvId);
-  requireFree(
-    world,
-    'alerts',
-    others.filter((alert) => alert.name === name),
-  );
+  requireFree(world, 'alerts', world.of(alerts).where('name', `${appEnvId}/${name}`));
 }
-
-const metricValue: Reads<Metric['value']> = (value, name) => {
-  if (value === null || value === 'error') return value;
-  if (typeof value !== 'number') throw invalid(`${name} must be a number, null or "error"`);
-  return number()(value, name);
-};
 
 /** Serves the alerts on metrics of environments. */
 export const alertsArea: Area = {
@@ -156,12 +143,7 @@ export const alertsArea: Area = {
     control(
       'POST /metrics',
       'the value of a metric from now on: {appEnvId, metric, value, pods?}',
-      fields({
-        appEnvId: must(text()),
-        metric: newRule.metric,
-        value: must(metricValue),
-        pods: list(number(), { max: 1000 }),
-      }),
+      metricFields,
       ({ world, body: { appEnvId, metric, value, pods = [] } }) => {
         environmentNamed(world, appEnvId);
         world.of(metrics).put({ appEnvId, metric, value, pods });

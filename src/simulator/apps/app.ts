@@ -1,39 +1,70 @@
 import { collection } from '../store/collection.ts';
 import { accountNamed } from '../accounts/access.ts';
+import { choice, flag, matching, must, number, type ReadFields, record, text } from '../http/fields.ts';
 import { found } from '../http/refusal.ts';
-import { isDatabase } from './presets.ts';
+import { creatablePresets, isDatabase, knownPresets } from './presets.ts';
 import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
 /** The default settings of a job. The interface does not name the concurrency setting, so settings with unknown names are kept too. */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
+/** Reads a TCP port. */
+export const port = number({ min: 1, max: 65_535, whole: true });
+
+/** Reads a text, which may be empty. */
+export const anyText = text({ min: 0 });
+
+/** Reads a reference to an image; checks the form of the reference, but not whether the image can be pulled. */
+export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'is not an image reference', { max: 1000 });
+
+/** The three git fields of an app, which a request must send together. */
+export const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
+
+/** The fields that POST /app and PATCH /app both take. */
+const sharedFields = {
+  dockerfilePath: text(),
+  customDockerfileContent: text(),
+  dockerPreset: choice(knownPresets),
+  port,
+  contextDir: text(),
+  buildArgs: anyText,
+  useImage: flag,
+  image: imageReference,
+};
+
+/** The fields of POST /app that become settings of the app as they are. */
+export const newFields = {
+  ...sharedFields,
+  ...gitFields,
+  name: must(text()),
+  dockerPreset: choice(creatablePresets),
+  dockerPresetVersion: text(),
+  isCliDeployment: flag,
+};
+
+/** The fields of PATCH /app that become settings of the app as they are. */
+export const changedFields = {
+  ...sharedFields,
+  builder: text(),
+  healthCheckPath: anyText,
+  healthCheckPort: port,
+  healthCheckHeaders: record(anyText),
+  imagePullAccountSecretId: anyText,
+  buildPullAccountSecretId: anyText,
+};
+
+type AppSettings = ReadFields<typeof newFields> & ReadFields<typeof changedFields>;
+
+/** The settings that an app always has, because they have defaults. */
+type DefaultedSetting = 'dockerPreset' | 'contextDir' | 'useImage' | 'builder' | 'isCliDeployment';
+
 /** An app: the settings that all its environments share. */
-export interface App {
+export interface App extends Omit<AppSettings, DefaultedSetting>, Required<Pick<AppSettings, DefaultedSetting>> {
   readonly appId: string;
   readonly accountId: string;
-  readonly name: string;
   readonly slug: string;
-  readonly gitNamespace?: string;
-  readonly gitRepo?: string;
-  readonly gitInstallationId?: string;
-  readonly dockerPreset: string;
-  readonly dockerPresetVersion?: string;
-  readonly contextDir: string;
-  readonly customDockerfileContent?: string;
-  readonly dockerfilePath?: string;
-  readonly useImage: boolean;
-  readonly image?: string;
-  readonly buildArgs?: string;
-  readonly port?: number;
-  readonly builder: string;
-  readonly isCliDeployment: boolean;
   readonly jobConfig?: JobConfig;
-  readonly healthCheckPath?: string;
-  readonly healthCheckPort?: number;
-  readonly healthCheckHeaders?: Readonly<Record<string, string>>;
-  readonly imagePullAccountSecretId?: string;
-  readonly buildPullAccountSecretId?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Whether the sandbox workloads of the app have been terminated. */

@@ -1,8 +1,8 @@
 import { adminOf, currentAccount, isRestricted, maySee, memberOf } from '../accounts/access.ts';
+import type { MembershipRecord } from '../accounts/records.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { deleteEnvironment, environments, environmentsOf } from '../environments/environment.ts';
 import { choice, fields, optional, required, text } from '../http/fields.ts';
-import type { MembershipRecord } from '../accounts/records.ts';
 import { forbidden } from '../http/refusal.ts';
 import { date, listed, rejected, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -77,17 +77,14 @@ function keepForNow(world: World, app: App): AreaAnswer {
   return { refusal: rejected(world, `the termination of sandbox workloads ${how}: try again`) };
 }
 
-function git(app: App): object {
-  const { gitNamespace, gitRepo } = app;
-  return { gitProvider: gitRepo === undefined ? undefined : 'GITHUB', gitNamespace, gitRepo };
+/** Formats what a single app and one in a list have in common. */
+function namedApp({ appId, name, slug, gitNamespace, gitRepo }: App): object {
+  return { appId, name, slug, gitProvider: gitRepo === undefined ? undefined : 'GITHUB', gitNamespace, gitRepo };
 }
 
 function shownApp(app: App): object {
   return {
-    appId: app.appId,
-    name: app.name,
-    slug: app.slug,
-    ...git(app),
+    ...namedApp(app),
     gitInstallationId: app.gitInstallationId,
     dockerPreset: app.dockerPreset,
     contextDir: app.contextDir,
@@ -104,10 +101,7 @@ function shownApp(app: App): object {
 
 function listedApp({ world, caller }: AreaCall, app: App): object {
   return {
-    appId: app.appId,
-    name: app.name,
-    slug: app.slug,
-    ...git(app),
+    ...namedApp(app),
     dockerPreset: app.dockerPreset,
     template: undefined,
     createdAt: date(world, app.createdAt),

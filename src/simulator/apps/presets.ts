@@ -33,25 +33,22 @@ export const appPresets = [
   app('JOB', 'Job', [], ['isJob', 'requiresDockerfile']),
 ];
 
-/** Makes the catalog entry of a managed service. Its limits are the disk in gigabytes and the number of replicas. */
-function database(
-  name: string,
-  label: string,
-  versions: readonly string[],
-  protocols: readonly string[],
-  maxReplicas = 3,
-) {
-  const defaultDockerPresetVersion = versions.at(-1);
-  return { name, label, versions, defaultDockerPresetVersion, protocols, limits: { maxDisk: 500, maxReplicas } };
+/**
+ * Makes the catalog entry of a managed service. Its limits are the disk in gigabytes and the number of replicas; CouchDB runs on a single
+ * node.
+ */
+function database(name: string, label: string, versions: readonly string[], protocols: readonly string[]) {
+  const limits = { maxDisk: 500, maxReplicas: name === 'COUCHDB' ? 1 : 3 };
+  return { name, label, versions, defaultDockerPresetVersion: versions.at(-1), protocols, limits };
 }
 
-/** The catalog of presets that are managed services. CouchDB runs on a single node. */
+/** The catalog of presets that are managed services. */
 export const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
   database('MYSQL', 'MySQL', ['MYSQL_8_0', 'MYSQL_8_4'], ['mysql']),
   database('REDIS', 'Redis', ['REDIS_7', 'REDIS_8'], ['redis', 'rediss']),
-  database('COUCHDB', 'CouchDB', ['COUCHDB_3_3', 'COUCHDB_3_4'], ['http'], 1),
+  database('COUCHDB', 'CouchDB', ['COUCHDB_3_3', 'COUCHDB_3_4'], ['http']),
   database('RABBITMQ', 'RabbitMQ', ['RABBITMQ_3_13', 'RABBITMQ_4_0'], ['amqp']),
   database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse']),
 ];

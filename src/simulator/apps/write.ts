@@ -4,50 +4,14 @@ import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { begin, versionForChanges } from '../environments/deployment.ts';
 import { createEnvironment, type Environment, environments, environmentsOf } from '../environments/environment.ts';
 import { requireRunnable } from '../environments/environment.ts';
-import { type BodyFields, choice, flag, must, number, object, optional, present } from '../http/fields.ts';
+import { type BodyFields, flag, number, object, optional, present } from '../http/fields.ts';
 import { type ReadFields, readFields, type Reads, record, required, sent, text } from '../http/fields.ts';
 import { forbidden, invalid, RequestRefusal } from '../http/refusal.ts';
 import { rejected } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
-import { type App, appNamed, apps, createApp, type JobConfig } from './app.ts';
-import { creatablePresets, isDatabase, knownPresets, limitsOf, versionsOf } from './presets.ts';
-
-/** Reads a TCP port. */
-const port = number({ min: 1, max: 65_535, whole: true });
-
-/** Reads a text, which may be empty. */
-const anyText = text({ min: 0 });
-
-/** Reads a reference to an image; checks the form of the reference, but not whether the image can be pulled. */
-export const imageReference: Reads<string> = (value, name) => {
-  const image = text({ max: 1000 })(value, name);
-  if (/[\s\p{Cc}]/u.test(image)) throw invalid(`${name} is not an image reference`);
-  return image;
-};
-
-/** The three git fields of an app, which a request must send together. */
-const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
-
-/** The fields that POST /app and PATCH /app both take. */
-const appFields = {
-  dockerfilePath: text(),
-  customDockerfileContent: text(),
-  dockerPreset: choice(knownPresets),
-  port,
-  contextDir: text(),
-  buildArgs: anyText,
-  useImage: flag,
-  image: imageReference,
-};
-
-const newFields = {
-  ...appFields,
-  ...gitFields,
-  name: must(text()),
-  dockerPreset: choice(creatablePresets),
-  dockerPresetVersion: text(),
-  isCliDeployment: flag,
-};
+import { type App, appNamed, apps, changedFields, createApp, type JobConfig, newFields } from './app.ts';
+import { anyText, gitFields, port } from './app.ts';
+import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
 /** The fields of POST /app that need checks of their own; the last four are sent for Databases & Services. */
 const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
@@ -142,16 +106,6 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-const changedFields = {
-  ...appFields,
-  builder: text(),
-  healthCheckPath: anyText,
-  healthCheckPort: port,
-  healthCheckHeaders: record(anyText),
-  imagePullAccountSecretId: anyText,
-  buildPullAccountSecretId: anyText,
-};
-
 /** The fields of PATCH /app that may change the app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
@@ -209,8 +163,8 @@ function changed(world: World, app: App, body: BodyFields): App {
   });
   for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId'] as const) {
     const credentialId = given[field] ?? '';
-    const isOf = { accountId: app.accountId, kind: 'registry' } as const;
-    if (credentialId !== '') requireCredential(world, isOf, field, credentialId);
+    const { accountId } = app;
+    if (credentialId !== '') requireCredential(world, field, { credentialId, accountId, kind: 'registry' });
   }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage) {
@@ -227,13 +181,8 @@ function withoutCleared(app: App): App {
 
 const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSecretId', 'buildPullAccountSecretId'];
 
-type Changes = ReadFields<typeof changedFields>;
-
-function dockerfile(
-  app: App,
-  preset: string,
-  { customDockerfileContent: custom, dockerfilePath: path }: Changes,
-): object {
+function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFields>): object {
+  const { customDockerfileContent: custom, dockerfilePath: path } = given;
   if (custom !== undefined && path !== undefined) {
     throw invalid('dockerfilePath and customDockerfileContent exclude each other');
   }

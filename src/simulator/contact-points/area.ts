@@ -1,8 +1,8 @@
 import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
+import { regions } from '../accounts/records.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../http/fields.ts';
-import { regions } from '../accounts/records.ts';
 import { regionNamed } from '../environments/environment.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -86,7 +86,7 @@ function patchPoint(call: AreaCall): AreaAnswer {
   const next = { ...point, name, config, updatedAt: world.now };
   const fields = patchable.filter((field) => sent(body, field));
   if (fields.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields, name });
-  return patched(world, { message: 'Contact point updated', contactPoint: shown(world, next) });
+  return patched(world, 'Contact point updated', { contactPoint: shown(world, next) });
 }
 
 function deletePoint(call: AreaCall): AreaAnswer {

@@ -1,4 +1,5 @@
-import { type BodyFields, fields, type FieldShape, list, must, onlyFields, type Reads, text } from '../http/fields.ts';
+import { type BodyFields, fields, type FieldShape, list, matching, must, onlyFields } from '../http/fields.ts';
+import { type Reads, text } from '../http/fields.ts';
 import { found, invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
@@ -28,17 +29,8 @@ const anyUrl = url(['https:', 'http:'], () => true);
 const workflowUrl = url(['https:'], (host) => host !== retired && !host.endsWith(`.${retired}`));
 const chatUrl = url(['https:'], (host) => host === chatHost);
 
-const emailAddress: Reads<string> = (value, name) => {
-  const given = text({ max: 320 })(value, name);
-  if (!/^[^\s@]+@[^\s@]+$/.test(given)) throw invalid(`${name} is not an e-mail address`);
-  return given;
-};
-
-const method: Reads<string> = (value, name) => {
-  const given = text()(value, name);
-  if (!['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].includes(given)) throw invalid(`${name} is not a method of HTTP`);
-  return given;
-};
+const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address', { max: 320 });
+const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'is not a method of HTTP');
 
 /** Reads the users to mention: one text or a list, because the interface does not say which. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>

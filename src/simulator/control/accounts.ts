@@ -1,5 +1,6 @@
 import { accountNamed } from '../accounts/access.ts';
-import { accounts, credentials, everyScope, type MembershipRecord, memberships, regions } from '../accounts/records.ts';
+import { accountFields, accounts, credentialFields, credentials, everyScope } from '../accounts/records.ts';
+import { membershipFields, type MembershipRecord, memberships, regions, supportFields } from '../accounts/records.ts';
 import { type Token, tokens } from '../accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../area.ts';
 import { regionNamed } from '../environments/environment.ts';
@@ -7,14 +8,12 @@ import { choice, fields, flag, list, must, orNull, present, type ReadFields, tex
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-const account = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
-
 /** Routes of the control surface that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
     'creates an account: {accountId?, name, memberEnvAccess?, sandboxEntitlement?}',
-    fields({ ...account, accountId: text(), name: must(text()) }),
+    fields({ ...accountFields, accountId: text(), name: must(text()) }),
     ({ world, body }) => {
       const { accountId = world.id('acc'), name, memberEnvAccess = false, sandboxEntitlement = false } = body;
       if (world.of(accounts).has(accountId)) throw taken(`${accountId} exists already`);
@@ -22,14 +21,14 @@ export const accountRoutes: readonly ControlRoute[] = [
       return ok({ accountId });
     },
   ),
-  control('PATCH /accounts/:id', 'changes an account', fields(account), ({ world, id, body }) => {
+  control('PATCH /accounts/:id', 'changes an account', fields(accountFields), ({ world, id, body }) => {
     world.of(accounts).put({ ...accountNamed(world, id), ...body });
     return ok({ accountId: id });
   }),
   control(
     'POST /credentials',
     'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
-    fields({ credentialId: text(), accountId: must(text()), kind: must(choice(['storage', 'llm', 'registry'])) }),
+    credentialFields,
     ({ world, body: { credentialId = world.id('cred'), accountId, kind } }) => {
       accountNamed(world, accountId);
       if (world.of(credentials).has(credentialId)) throw taken(`${credentialId} exists already`);
@@ -40,7 +39,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   control(
     'PATCH /regions/:id',
     'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
-    fields({ up: flag, supports: fields({ functions: flag, sandbox: flag, disasterReadiness: flag }) }),
+    fields({ up: flag, supports: supportFields }),
     ({ world, id, body }) => {
       const region = regionNamed(world, id);
       const next = { ...region, ...body, supports: { ...region.supports, ...body.supports } };
@@ -50,17 +49,10 @@ export const accountRoutes: readonly ControlRoute[] = [
   ),
 ];
 
-const memberOf = fields({
-  accountId: must(text()),
-  membershipId: text(),
-  role: must(choice(['admin', 'member'])),
-  permissions: list(choice(['manageMembers', 'secretsAccess'])),
-});
-
 const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
-  memberships: list(memberOf),
+  memberships: list(membershipFields),
   /** The current account of the token; null for none. */
   currentAccountId: orNull(text()),
 };
@@ -110,7 +102,7 @@ function keepToken(world: World, token: Token, change: ReadFields<typeof tokenFi
   return ok({ token: token.token, membershipIds });
 }
 
-function replaceMemberships(world: World, token: string, given: readonly ReturnType<typeof memberOf>[]): void {
+function replaceMemberships(world: World, token: string, given: readonly ReturnType<typeof membershipFields>[]): void {
   const before = membershipsOf(world, token);
   for (const { membershipId } of before) world.of(memberships).remove(membershipId);
   for (const { accountId, role, permissions = [], membershipId: named } of given) {

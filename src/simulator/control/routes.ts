@@ -4,24 +4,25 @@
  */
 import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
 import { nothing, ok } from '../area.ts';
-import { collectionNames, publicRoutes } from '../areas.ts';
+import { areas, collectionNames, publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, type HttpRequest, type Reply } from '../http/exchange.ts';
 import type { Stream } from '../http/exchange.ts';
 import { type BodyFields, fields, must, number, object, optional, queryNumber } from '../http/fields.ts';
 import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
 import { routeFor } from '../http/router.ts';
+import { accountRoutes, tokenRoutes } from './accounts.ts';
 import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
-import { effects } from '../public/faults.ts';
-import { changeReadings, type ReadingName, registry, valuesOf } from '../readings.ts';
+import { effects, faultRoutes } from '../public/faults.ts';
+import { changeReadings, everyReading } from '../readings.ts';
 import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
 /** A route that acts on the simulator itself; it opens its own transactions if it needs any. */
-export interface OwnRoute extends Omit<ControlRoute, 'handle'> {
+interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
@@ -36,12 +37,17 @@ export const controlPrefix = '/_sim';
 /** The longest body of a control request in bytes, which is enough for a saved world. */
 export const longestControlBody = 64 * 1024 * 1024;
 
+interface ControlParts {
+  readonly clockwork: Clockwork;
+  readonly reset: (world?: StartWorld) => void;
+  readonly events: Stream;
+  readonly log: (line: string) => void;
+}
+
 /** Makes the function that answers every request to the control surface. */
-export function controlSurface(
-  clockwork: Clockwork,
-  routes: readonly (ControlRoute | OwnRoute)[],
-  log: (line: string) => void,
-): (request: HttpRequest) => Promise<Reply> {
+export function controlSurface(parts: ControlParts): (request: HttpRequest) => Promise<Reply> {
+  const { clockwork, log } = parts;
+  const routes = controlRoutes(parts);
   const performed = async (request: HttpRequest): Promise<Reply> => {
     requireLoopback(request);
     const { path, query } = addressOf(request.url);
@@ -86,30 +92,27 @@ export function refused(refusal: RequestRefusal): Answered {
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
 }
 
-interface Parts {
-  readonly clockwork: Clockwork;
-  readonly controlRoutes: readonly ControlRoute[];
-  readonly reset: (world?: StartWorld) => void;
-  readonly events: Stream;
-}
-
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
-/** Lists the routes of the control surface that act on the simulator itself: world, clock, logs and readings. */
-export function ownRoutes(parts: Parts): readonly (ControlRoute | OwnRoute)[] {
+/** Lists every route of the control surface. */
+function controlRoutes(parts: ControlParts): readonly (ControlRoute | OwnRoute)[] {
   const routes: readonly (ControlRoute | OwnRoute)[] = [
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
-    own('GET /', 'every route, fault effect and reading', () => ok(manual([...routes, ...parts.controlRoutes]))),
+    own('GET /', 'every route, fault effect and reading', () => ok(manual(routes))),
     ...worldRoutes(parts),
     ...logRoutes(parts.clockwork),
     ...readingRoutes,
     ...pageRoutes(parts.clockwork),
     own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
+    ...accountRoutes,
+    ...tokenRoutes,
+    ...faultRoutes,
+    ...areas.flatMap((area) => area.control ?? []),
   ];
   return routes;
 }
 
-function worldRoutes({ clockwork, reset }: Parts): readonly OwnRoute[] {
+function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
   const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
   return [
     own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
@@ -222,11 +225,7 @@ function manual(routes: readonly (ControlRoute | OwnRoute)[]): unknown {
     routes: routes.map(({ method, path, does }) => ({ method, path: `/_sim${path}`, does })),
     publicRoutes: publicRoutes.map(({ method, path, scopes }) => ({ method, path, scopes })),
     effects,
-    readings: Object.entries(registry).map(([name, { does }]) => ({
-      name,
-      does,
-      values: valuesOf(name as ReadingName),
-    })),
+    readings: everyReading,
   };
 }
 

@@ -2,6 +2,7 @@
 // hints, is not stored; each request computes it.
 import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
+import type { sourceOf } from './source.ts';
 
 /** The names of the environment that a recovery creates, and of the app that it belongs to. */
 export interface TargetNames {
@@ -16,27 +17,8 @@ export interface TargetNames {
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** The sizes of a source environment when a point was taken; a recovery allocates the same sizes. */
-interface Sizing {
-  readonly replicas: number;
-  readonly zClouds: number;
-  readonly cpu: number;
-  readonly cpuRequest: number;
-  readonly memoryMb: number;
-  readonly memoryRequestMb: number;
-  readonly volumeCapacities: readonly string[];
-}
-
 /** The facts about a source environment that its protection keeps, in case the source is deleted. */
-export interface RetainedSource {
-  readonly appId: string;
-  readonly appName: string;
-  readonly environmentName: string;
-  readonly region: string;
-  readonly dockerPreset: string;
-  readonly isDatabase: boolean;
-  readonly sizing: Sizing;
-}
+export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
 /** A moment in the past of a source environment to which it can be recovered. */
 export interface RecoveryPoint {
@@ -45,7 +27,8 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  readonly sizing: Sizing;
+  /** The sizes of the source environment when the point was taken; a recovery allocates the same sizes. */
+  readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
 }
@@ -118,6 +101,12 @@ export interface CleanupRecord {
   readonly retainedDiskCount: number;
   readonly retryingCount: number;
   readonly earliestRetentionUntil?: number;
+}
+
+/** A state of readiness, and the reason for it. */
+export interface StatedReadiness {
+  readonly state: string;
+  readonly reason?: string | undefined;
 }
 
 /** The circumstances that the control surface can set on a configuration and that outlast the request. */
@@ -195,9 +184,5 @@ export interface CallRecord {
 }
 
 /** The stored receipt of a request for an operation. */
-export interface ReceiptRecord {
-  readonly configurationId: string;
-  readonly operationId: string;
-  readonly generation: number;
-  readonly phase: Phase;
-}
+export type ReceiptRecord = Pick<Configuration, 'configurationId' | 'generation'> &
+  Pick<Operation, 'operationId' | 'phase'>;

@@ -2,42 +2,30 @@
 // needs a region that is down or an app name that is taken. The control surface can also demand failed steps. If an operation runs at that
 // time, its next steps fail, in any phase; if none runs, the next steps that need a region fail.
 import type { World } from '../store/store.ts';
-import { DISK_RETENTION_MS, SECOND, STEP_RETRY_MS } from './durations.ts';
-import { protectedPoint, takeSnapshot } from './evidence.ts';
-import { standsStill, withEvidence } from './told-readiness.ts';
+import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
+import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
+import { withEvidence } from './copies.ts';
 import type { ActivationResult, Configuration, Operation, Standby } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, end, enter, happened, runningActivation } from './operations.ts';
 import { waitUntil, withOperation } from './operations.ts';
-import { beforeFirstCopy, finishChange, postponeChange } from './standby.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
 /** Takes one step of an operation, which succeeds or fails. */
 export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
   if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
-  switch (operation.kind) {
-    case 'enrollment':
-      return enrollmentStep(world, configuration, operation);
-    case 'validation':
-      return validationStep(configuration, operation, world.now);
-    case 'activation':
-      return activationStep(configuration, operation, world.now);
-  }
+  const steps = { enrollment: enrollmentStep, validation: validationStep, activation: activationStep };
+  return steps[operation.kind](world, configuration, operation);
 }
 
 function stepFails(world: World, configuration: Configuration, { operationId, kind, phase }: Operation): boolean {
   const { failSteps, failingOperationId } = configuration.told;
   if (failSteps > 0 && failingOperationId === operationId) return true;
-  const fails = () => failSteps > 0 || !destinationUp(world, configuration);
-  switch (kind) {
-    case 'enrollment':
-      if (phase === 'queued') return false;
-      return fails() || (phase === 'preparing' && !sourceReachable(world, configuration));
-    case 'validation':
-      return phase === 'validating' && fails();
-    case 'activation':
-      if (!countsFailedSteps(phase)) return false;
-      return fails() || (phase === 'starting' && !handoffPossible(world, configuration));
-  }
+  const isBuilding = countsFailedSteps(phase);
+  const needsRegion = { enrollment: phase !== 'queued', validation: phase === 'validating', activation: isBuilding };
+  if (!needsRegion[kind]) return false;
+  if (failSteps > 0 || !destinationUp(world, configuration)) return true;
+  if (kind === 'enrollment') return phase === 'preparing' && !sourceReachable(world, configuration);
+  return kind === 'activation' && phase === 'starting' && !handoffPossible(world, configuration);
 }
 
 function failStep(configuration: Configuration, operation: Operation, now: number): Configuration {
@@ -51,21 +39,16 @@ function failStep(configuration: Configuration, operation: Operation, now: numbe
 
 function enrollmentStep(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
-  switch (operation.phase) {
-    case 'queued':
-      return enter(configuration, operation, 'preparing', now);
-    case 'preparing': {
-      const copying = startCopying(world, configuration);
-      return enter(copying, operation, copying.settings.mode === 'warm' ? 'restoring' : 'validating', now);
-    }
-    case 'restoring': {
-      const { standby } = configuration;
-      if (standby?.firstCopyDone !== false) return enter(configuration, operation, 'validating', now);
-      return waitUntil(configuration, operation, standby.applying?.doneAt ?? now + STEP_RETRY_MS, now);
-    }
-    default:
-      return completeEnrollment(world, configuration, operation);
+  const { standby, settings } = configuration;
+  const { phase } = operation;
+  if (phase === 'queued') return enter(configuration, operation, 'preparing', now);
+  if (phase === 'preparing') {
+    const next = settings.mode === 'warm' ? 'restoring' : 'validating';
+    return enter(startCopying(world, configuration), operation, next, now);
   }
+  if (phase !== 'restoring') return completeEnrollment(world, configuration, operation);
+  if (standby?.firstCopyDone !== false) return enter(configuration, operation, 'validating', now);
+  return waitUntil(configuration, operation, standby.applying?.doneAt ?? now + STEP_RETRY_MS, now);
 }
 
 /** Takes the first snapshot, starts the snapshot schedule, and creates the standby of a warm configuration. */
@@ -112,17 +95,12 @@ function settleReceiver(configuration: Configuration, operation: Operation): Con
   return happened(receiving, { kind: 'enrollment.succeeded', operationId });
 }
 
-function validationStep(configuration: Configuration, operation: Operation, now: number): Configuration {
-  switch (operation.phase) {
-    case 'queued':
-      return enter(configuration, operation, 'validating', now);
-    case 'validating':
-      return beginCheckCleanup(configuration, operation, now);
-    default:
-      return operation.check === 'cleanupUnverifiable'
-        ? failToVerify(configuration, operation, now)
-        : completeCheck(configuration, operation, now);
-  }
+function validationStep({ now }: World, configuration: Configuration, operation: Operation): Configuration {
+  const { phase, check } = operation;
+  if (phase === 'queued') return enter(configuration, operation, 'validating', now);
+  if (phase === 'validating') return beginCheckCleanup(configuration, operation, now);
+  if (check === 'cleanupUnverifiable') return failToVerify(configuration, operation, now);
+  return completeCheck(configuration, operation, now);
 }
 
 /** Sets the result of a check, and begins to clean up the temporary target of the check. */
@@ -152,23 +130,14 @@ export function completeCheck(configuration: Configuration, operation: Operation
   return end(checked, operation, failed ? 'failed' : 'succeeded', now, { retainsDisk: true });
 }
 
-function activationStep(configuration: Configuration, operation: Operation, now: number): Configuration {
-  switch (operation.phase) {
-    case 'queued':
-      return enter(configuration, operation, configuration.settings.mode === 'cold' ? 'restoring' : 'promoting', now);
-    case 'promoting':
-      return enter(configuration, operation, 'starting', now);
-    case 'promoted':
-      return enter(configuration, operation, 'handingOver', now);
-    case 'cleaning':
-      return returnToProtection(configuration, operation, now);
-    case 'starting':
-    case 'handingOver':
-      return promote(configuration, operation, now);
-    default:
-      // Either the copy is restored, or the control surface has set a phase that activations do not have.
-      return enter(configuration, operation, 'promoting', now);
-  }
+function activationStep({ now }: World, configuration: Configuration, operation: Operation): Configuration {
+  const { phase } = operation;
+  if (phase === 'cleaning') return returnToProtection(configuration, operation, now);
+  if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
+  const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
+  const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
+  // In any other phase, either the copy is restored, or the control surface has set a phase that activations do not have.
+  return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
 /** Ends a discarded activation after its clean-up. The disk of the environment that the activation built is kept for a while. */

@@ -1,15 +1,15 @@
 // Sets up and edits a protection: checks one item of a configure request, and makes the configuration from it.
 import { credentials } from '../accounts/records.ts';
 import type { Environment } from '../environments/environment.ts';
-import { rejected } from '../public/shape.ts';
+import { rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { AskedNames, AskedSettings } from './calls/bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
-import { withoutToldReadiness } from './told-readiness.ts';
+import { withoutToldReadiness } from './copies.ts';
 import type { Configuration, ConfigurationSettings, Happening, RetainedSource, Standby } from './model.ts';
 import type { TargetNames, ToldRecord } from './model.ts';
 import { begin, happened, runningActivation } from './operations.ts';
-import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './surroundings.ts';
+import { eligibleDestinations, sourceOf, supports, unsupportedReasons } from './source.ts';
 
 /** One item of a configure request: an environment and the settings for its protection. */
 export interface ProtectionRequest {
@@ -29,8 +29,7 @@ const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCo
 /** Sets up or edits a protection, and queues its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
-  const refusal = refusedNow(world, current, request) ?? brokenDuration(request.asked);
-  if (refusal !== undefined) throw rejected(world, refusal);
+  rejectIf(world, refusedNow(world, current, request) ?? brokenDuration(request.asked));
   const settings = agreedSettings(world, request);
   const agreed = { settings, target: agreedNames(world, current, settings, request.asked, source) };
   const configuration =
@@ -138,7 +137,7 @@ export function sameNames(one: TargetNames, other: TargetNames): boolean {
 }
 
 function created(world: World, { appEnvId, accountId }: Environment, agreed: Agreed): Omit<Configuration, 'source'> {
-  const configuration = {
+  return {
     configurationId: world.id('drc'),
     accountId,
     sourceAppEnvId: appEnvId,
@@ -150,8 +149,8 @@ function created(world: World, { appEnvId, accountId }: Environment, agreed: Agr
     points: [],
     pointsTaken: 0,
     told: UNTOLD,
+    happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }],
   };
-  return { ...configuration, happenings: [{ kind: 'configuration.created', detail: { mode: agreed.settings.mode } }] };
 }
 
 function edited(world: World, current: Configuration, agreed: Agreed): Configuration {

@@ -1,10 +1,8 @@
 // Computes the readiness of a protection for each request. Unknown, expired or failed evidence never counts as ready.
 import { HOUR } from './durations.ts';
-import type { Configuration, RecoveryPoint, Standby } from './model.ts';
-import { protectedPoint } from './evidence.ts';
+import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './model.ts';
+import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
 import { isBusy } from './operations.ts';
-import { isExcuse } from './told-readiness.ts';
-import { fallenBehind, makesNoProgress } from './standby.ts';
 
 /** How long a running full copy or a standby that catches up excuses a newest point older than the RPO target. */
 const EXCUSE_MS = 12 * HOUR;
@@ -22,20 +20,15 @@ export function readinessAt(configuration: Configuration, now: number) {
   return { state, reason, warnings, cutoffAt: point?.cutoffAt, recoveryPointAgeMs };
 }
 
-interface Verdict {
-  readonly state: string;
-  readonly reason?: string | undefined;
-}
-
 /** Decides the readiness of a configuration: the first condition that holds counts. */
-function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): Verdict {
+function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): StatedReadiness {
   const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
   const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');
   const isPointOlderThan = (ms: number) => point === undefined || now - point.cutoffAt > ms;
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   /** Once the newest point is too old for any excuse, replaces a reason that excuses a missed RPO target by `rpoExceeded`. */
-  const excused = (said: Verdict) =>
+  const excused = (said: StatedReadiness) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)
       ? needsAttention('rpoExceeded')
       : said;
@@ -56,7 +49,7 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   return now > expiresAt ? needsAttention('validationExpired') : { state: 'ready' };
 }
 
-function needsAttention(reason: string): Verdict {
+function needsAttention(reason: string): StatedReadiness {
   return { state: 'needsAttention', reason };
 }
 

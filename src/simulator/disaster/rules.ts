@@ -1,15 +1,15 @@
 // Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make at once. Timers do the rest.
 import { found } from '../http/refusal.ts';
-import { date, rejected } from '../public/shape.ts';
+import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import type { activateBody } from './calls/bodies.ts';
 import { stepLengthMs } from './durations.ts';
-import { protectedPoint, selectablePoints } from './evidence.ts';
+import { caughtUp, protectedPoint, selectablePoints } from './copies.ts';
 import type { Configuration, Happening, Operation, Pinned, RecoveryPoint, TargetNames } from './model.ts';
 import { begin, busyOperation, countsFailedSteps, happened, runningActivation, withOperation } from './operations.ts';
 import { sameNames } from './protection.ts';
-import { caughtUp } from './standby.ts';
-import { isUp, obstacleTo } from './surroundings.ts';
+import { isUp } from './source.ts';
+import { obstacleTo } from './surroundings.ts';
 
 /** The number of steps in a row that must fail before a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
@@ -48,12 +48,8 @@ export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>,
 
 /** Finds the recovery point that an activation names; refuses an activation that breaks a rule. */
 export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): RecoveryPoint {
-  const refusal =
-    refusedWhileBusy(configuration, request.expectedGeneration) ??
-    refusedRecovery(configuration) ??
-    refusedTarget(configuration, request) ??
-    obstacleTo(world, configuration, request.target);
-  if (refusal !== undefined) throw rejected(world, refusal);
+  rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
+  rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true) {
     throw rejected(world, 'the source cannot be fenced: writerSafetyAcknowledged is needed');
   }

@@ -9,8 +9,8 @@ import { date, listed } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 import { pass, settle, statusWord, toldStatus } from './deployment.ts';
 import { addContent, contents, createEnvironment, deleteEnvironment, deploymentTimers } from './environment.ts';
-import { type Environment, environmentNamed, type EnvironmentResources, environments, imageOf } from './environment.ts';
-import { isCliEnvName, requireRunnable } from './environment.ts';
+import { type Environment, environmentNamed, environments, imageOf, isCliEnvName } from './environment.ts';
+import { requireRunnable, sizeFields } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
 /** Reads the status of an environment: a known word in lower case, any other word unchanged. */
@@ -19,15 +19,8 @@ const statusFrom: Reads<string> = (value, name) => {
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
 };
 
-const size = fields({
-  containers: number({ min: 0, max: 1000, whole: true }),
-  zClouds: number({ min: 0, max: 1000 }),
-  cpu: number({ min: 0 }),
-  memory: number({ min: 0 }),
-});
-
-const resourcesFrom: Reads<EnvironmentResources> = (value, name) => {
-  const { containers = 1, zClouds = 1, cpu = zClouds, memory = zClouds * 1024 } = size(value, name);
+const resourcesFrom: Reads<Environment['resources']> = (value, name) => {
+  const { containers = 1, zClouds = 1, cpu = zClouds, memory = zClouds * 1024 } = sizeFields(value, name);
   return { containers, zClouds, cpu, memory };
 };
 

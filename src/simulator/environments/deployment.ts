@@ -12,13 +12,7 @@ export function addImage(world: World, environment: Environment, image: string):
  * Gives an environment a new version, built from its git branch or from the inputs of the version `from`. Uses the image of an earlier
  * build with the same inputs, unless `forced` demands a new build.
  */
-export function addBuild(
-  world: World,
-  environment: Environment,
-  app: App,
-  forced = false,
-  from?: DeployedContent,
-): Versioned {
+export function addBuild(world: World, environment: Environment, app: App, forced = false, from?: DeployedContent) {
   const buildHash = from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
   const earlier = forced ? undefined : imageBuiltAs(world, environment, buildHash);
   const image = earlier ?? `registry.svc.example/${app.slug}:${buildHash.slice(0, 12)}-${environment.versions + 1}`;
@@ -136,13 +130,9 @@ export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appE
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
 }
 
-interface Due {
-  readonly appEnvId: string;
-  readonly settlesTo: Settles;
-}
-
 /** Ends a deployment and sets the status of its environment. */
-export function settle(world: World, { appEnvId, settlesTo: settles }: Due): void {
+export function settle(world: World, due: { readonly appEnvId: string; readonly settlesTo: Settles }): void {
+  const { appEnvId, settlesTo: settles } = due;
   const environment = world.of(environments).get(appEnvId);
   if (environment === undefined) return;
   const lastKnown = world.readings['deploy.settles'] === 'lastKnown' ? environment.statusBefore : undefined;

@@ -1,9 +1,9 @@
 import { adminOf, maySee, memberOf } from '../accounts/access.ts';
+import { memberships, type Region, regions } from '../accounts/records.ts';
 import type { AreaCall } from '../area.ts';
 import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
 import { collection } from '../store/collection.ts';
-import { memberships, type Region, regions } from '../accounts/records.ts';
 import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
@@ -27,13 +27,13 @@ export const functionFields = fields({
 /** The settings of a function. */
 type FunctionSettings = ReturnType<typeof functionFields>;
 
-/** The size of an environment: its containers, CPU and memory. */
-export interface EnvironmentResources {
-  readonly containers: number;
-  readonly zClouds: number;
-  readonly cpu: number;
-  readonly memory: number;
-}
+/** Reads the size of an environment: its containers, CPU and memory. */
+export const sizeFields = fields({
+  containers: number({ min: 0, max: 1000, whole: true }),
+  zClouds: number({ min: 0, max: 1000 }),
+  cpu: number({ min: 0 }),
+  memory: number({ min: 0 }),
+});
 
 /** An environment: an app that is deployed in a region. */
 export interface Environment {
@@ -49,7 +49,7 @@ export interface Environment {
   readonly hosts: readonly string[];
   /** The status in lower case, such as running, stopped or updating. */
   readonly status: string;
-  readonly resources: EnvironmentResources;
+  readonly resources: Required<ReturnType<typeof sizeFields>>;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** True once the environment has been deployed for the first time. */

@@ -1,6 +1,5 @@
 import { currentAccount } from '../accounts/access.ts';
-import { type App, appNamed, kindOf } from '../apps/app.ts';
-import { imageReference } from '../apps/write.ts';
+import { type App, appNamed, imageReference, kindOf } from '../apps/app.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../area.ts';
 import { type BodyFields, flag, object, optional, record, required, text } from '../http/fields.ts';
 import { invalid, notFound } from '../http/refusal.ts';

@@ -13,8 +13,8 @@ export interface HttpRequest {
   readonly tooLarge?: boolean;
 }
 
-/** What a client receives: an answer, a broken connection, nothing at all, or a stream of events. */
-export type Reply = Answered | Unanswered | Stream;
+/** What a client receives: an answer, a connection that is reset, nothing at all, or a stream of events. */
+export type Reply = Answered | { readonly kind: 'reset' | 'silent'; readonly committed: boolean } | Stream;
 
 /** An answer to a request, and how the answer is sent. */
 export interface Answered {
@@ -34,19 +34,8 @@ export interface Answered {
 }
 
 /** Makes an answer that is sent without a fault. */
-export function answered(
-  status: number,
-  body: string,
-  headers: Readonly<Record<string, string>>,
-  committed = false,
-): Answered {
+export function answered(status: number, body: string, headers: Answered['headers'], committed = false): Answered {
   return { kind: 'answered', status, headers, body, committed };
-}
-
-/** No answer: the connection is reset, or it stays open and no byte is sent. */
-interface Unanswered {
-  readonly kind: 'reset' | 'silent';
-  readonly committed: boolean;
 }
 
 /** A stream of server-sent events. */
@@ -54,16 +43,6 @@ export interface Stream {
   readonly kind: 'stream';
   /** Calls `send` with each event; returns a function that ends the subscription. */
   readonly subscribe: (send: (event: string) => void) => () => void;
-}
-
-/** What the socket server needs from the service that it serves. */
-export interface Served {
-  handle(request: HttpRequest): Promise<Reply>;
-  /** Returns the longest body that the service takes at an address, in bytes. */
-  longestBody(url: string): number;
-  /** Stops work that takes long, because the service is about to close. */
-  stop(): void;
-  close(): Promise<void>;
 }
 
 /**

@@ -35,6 +35,15 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   };
 }
 
+/** Makes a reader of a text that a pattern matches; a refusal of any other text ends with `refusal`. */
+export function matching(pattern: RegExp, refusal: string, options: Parameters<typeof text>[0] = {}): Reads<string> {
+  return (value, name) => {
+    const given = text(options)(value, name);
+    if (!pattern.test(given)) throw invalid(`${name} ${refusal}`);
+    return given;
+  };
+}
+
 /** Reads a field that is true or false. */
 export const flag: Reads<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);

@@ -8,21 +8,14 @@ import type { AddressInfo } from 'node:net';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { type Answered, originForm, type Reply, type Served, type Stream } from './exchange.ts';
+import { type Answered, originForm, type Reply, type Stream } from './exchange.ts';
 import { BadOption } from '../bad-option.ts';
+import type { Simulator } from '../simulator.ts';
 
 /** The address and port to listen on. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
-}
-
-/** A server that listens on a socket. */
-export interface ListeningTo<S extends Served> {
-  readonly simulator: S;
-  readonly url: string;
-  readonly port: number;
-  close(): Promise<void>;
 }
 
 const headersDeadlineMs = 5000;
@@ -34,7 +27,7 @@ const mostWaiting = 1024 * 1024;
  * Starts a simulator on a socket. `make` is called only after the socket is bound, so that a second start on the same address by mistake
  * cannot touch the state of the first.
  */
-export async function listen<S extends Served>(make: () => S, options: ListenOptions): Promise<ListeningTo<S>> {
+export async function listen(make: () => Simulator, options: ListenOptions) {
   const server = createServer({
     headersTimeout: headersDeadlineMs,
     requestTimeout: requestDeadlineMs,
@@ -53,7 +46,7 @@ export async function listen<S extends Served>(make: () => S, options: ListenOpt
   return { simulator, url: `http://${host}:${port}`, port, close: () => closed(server, simulator) };
 }
 
-function madeOrClosed<S>(make: () => S, server: Server): S {
+function madeOrClosed(make: () => Simulator, server: Server): Simulator {
   try {
     return make();
   } catch (error) {
@@ -62,7 +55,7 @@ function madeOrClosed<S>(make: () => S, server: Server): S {
   }
 }
 
-async function closed(server: Server, simulator: Served): Promise<void> {
+async function closed(server: Server, simulator: Simulator): Promise<void> {
   simulator.stop();
   const ended = once(server.close(), 'close');
   server.closeIdleConnections();
@@ -73,7 +66,7 @@ async function closed(server: Server, simulator: Served): Promise<void> {
   await simulator.close();
 }
 
-async function serve(simulator: Served, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
   // Close the connection to a browser after each answer. When a kept connection breaks, a browser repeats the request, so its user would
   // not see a fault that breaks the connection.
@@ -105,17 +98,10 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 }
 
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-  switch (reply.kind) {
-    case 'answered':
-      return answer(reply, outgoing);
-    case 'reset':
-      incoming.socket.resetAndDestroy();
-      return;
-    case 'silent':
-      return;
-    case 'stream':
-      return stream(reply, outgoing);
-  }
+  if (reply.kind === 'answered') return answer(reply, outgoing);
+  if (reply.kind === 'stream') return stream(reply, outgoing);
+  // A silent reply leaves the connection open.
+  if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
 async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> {

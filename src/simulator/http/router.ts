@@ -1,18 +1,10 @@
+import type { Route } from '../area.ts';
 import { RequestRefusal } from './refusal.ts';
 
-interface Routed {
-  readonly method: string;
-  readonly path: string;
-}
-
-interface Found<R> {
-  readonly route: R;
-  /** The part of the path that takes the place of `:id` in the route. */
-  readonly id: string;
-}
-
-/** Finds the route for a method and a path; refuses with 404 or 405. */
-export function routeFor<R extends Routed>(routes: readonly R[], method: string, path: string): Found<R> {
+/**
+ * Finds the route for a method and a path, with the part of the path that takes the place of `:id` in the route; refuses with 404 or 405.
+ */
+export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: readonly R[], method: string, path: string) {
   const here = routes.flatMap((route) => {
     const id = idIn(route.path, path);
     return id === undefined ? [] : [{ route, id }];

@@ -7,10 +7,11 @@ import type { Operation, Standby } from '../disaster/model.ts';
 import { busyOperation } from '../disaster/operations.ts';
 import { readinessAt } from '../disaster/readiness.ts';
 import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../disaster/rows.ts';
-import { caughtUp } from '../disaster/standby.ts';
+import { caughtUp } from '../disaster/copies.ts';
 import { contents, type Environment, environments } from '../environments/environment.ts';
 import { type BodyFields, optional, queryNumber, text } from '../http/fields.ts';
 import { faults, effectName } from '../public/faults.ts';
+import { only } from '../public/shape.ts';
 import { defaultReadings, type Readings } from '../readings.ts';
 import type { Collection } from '../store/collection.ts';
 import type { ChangedRow } from '../store/recent.ts';
@@ -81,12 +82,6 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
     return wanted.map((row) => ({ id: collection.id(row), ...show(row, world) }));
   };
   return { name: collection.name, rows };
-}
-
-/** Makes a function that copies only the named fields of a row. */
-function only(names: string): (row: object) => ShownFields {
-  const kept = names.split(' ');
-  return (row) => Object.fromEntries(Object.entries(row).filter(([name]) => kept.includes(name)));
 }
 
 const appFields = only('accountId name image useImage port sandboxTermination deletionStarted createdAt updatedAt');

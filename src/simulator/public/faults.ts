@@ -62,15 +62,11 @@ export interface Fault {
 /** The collection of all faults that wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** The parts of a request that decide whether a fault matches. */
-export interface Matched {
-  readonly method: string;
-  readonly path: string;
-  readonly body: string;
-}
+/** What of a request decides whether a fault matches. */
+type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
 /** Finds the oldest fault that hits a request and counts the hit. Returns the effect of the fault, or undefined if no fault hits. */
-export function takeFault(world: World, request: Matched): FaultEffect | undefined {
+export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
     const { skip, count } = fault.match;
@@ -91,7 +87,7 @@ export function effectName(effect: FaultEffect): string {
   return effect.then === undefined ? own : `${own}, ${effectName(effect.then)}`;
 }
 
-function matches(match: Fault['match'], request: Matched): boolean {
+function matches(match: Fault['match'], request: FaultTarget): boolean {
   if (match.method !== undefined && match.method !== request.method) return false;
   if (match.path !== undefined && !pathMatches(match.path, request.path)) return false;
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);

@@ -5,6 +5,7 @@
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
+import { publicRoutes } from '../areas.ts';
 import type { Clockwork } from '../clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
@@ -18,9 +19,8 @@ import { bodyText, errorBody } from './shape.ts';
 /** The prefix of every path of the public interface. */
 export const publicPrefix = '/api/public/v1';
 
-interface Parts {
+interface InterfaceParts {
   readonly clockwork: Clockwork;
-  readonly routes: readonly Route[];
   readonly latencyMs: number;
   readonly wait: (ms: number) => Promise<void>;
   readonly wallNow: () => number;
@@ -28,7 +28,7 @@ interface Parts {
 }
 
 /** A public request while it is being answered. */
-interface Passage {
+interface RunningRequest {
   readonly request: HttpRequest;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
@@ -39,7 +39,7 @@ interface Passage {
 }
 
 /** Makes the functions that answer every request to the public interface. */
-export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, log }: Parts) {
+export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: InterfaceParts) {
   const { store, requests } = clockwork;
   const rate = new RateLimit();
 
@@ -54,19 +54,19 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
     return clockwork.transact(undefined, (world) => takeFault(world, { method: request.method, path, body })).result;
   };
 
-  const answer = (passage: Passage): Answered => {
-    const { request, path, seq } = passage;
+  const answer = (running: RunningRequest): Answered => {
+    const { request, path, seq } = running;
     const caller = authenticate(store, request.headers['authorization']);
     const { token } = caller.token;
     rate.take(token, store.readings, wallNow());
-    const { route } = routeFor(routes, request.method, path);
+    const { route } = routeFor(publicRoutes, request.method, path);
     requireScopes(caller, route.scopes);
-    const call = callOf(passage, route, caller, store);
-    passage.unknownFields = unknownFields(route, call);
+    const call = callOf(running, route, caller, store);
+    running.unknownFields = unknownFields(route, call);
     const cause = { requestSeq: seq, token, memberships: caller.memberships };
     const { result, committed } = clockwork.transact(cause, (world) => {
       const handled = route.handle(call);
-      requireNamed(world, passage.unknownFields);
+      requireNamed(world, running.unknownFields);
       return handled;
     });
     if (result.refusal !== undefined) return { ...refused(result.refusal), committed };
@@ -74,11 +74,11 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
     return answered(200, body, typed('application/json', body), committed);
   };
 
-  const performed = (passage: Passage): Answered => {
+  const performed = (running: RunningRequest): Answered => {
     try {
-      return answer(passage);
+      return answer(running);
     } catch (error) {
-      return refused(refusalFor(error, `${passage.request.method} ${passage.path}`, log));
+      return refused(refusalFor(error, `${running.request.method} ${running.path}`, log));
     }
   };
 
@@ -96,11 +96,11 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
 
     const seq = requests.nextSeq;
     clockwork.catchUp();
-    const passage: Passage = { request, path, query, seq, effect, unknownFields: [] };
-    const handled = instead(effect) ?? performed(passage);
+    const running: RunningRequest = { request, path, query, seq, effect, unknownFields: [] };
+    const handled = instead(effect) ?? performed(running);
     const reply = handled.kind === 'answered' ? delivered(handled, effect) : handled;
-    const { unknownFields: unknown } = passage;
-    requests.add({
+    const { unknownFields: unknown } = running;
+    clockwork.logRequest({
       seq,
       at: clockwork.now,
       method: request.method,
@@ -125,7 +125,7 @@ export function publicInterface({ clockwork, routes, latencyMs, wait, wallNow, l
   };
 }
 
-function callOf({ request, query, effect }: Passage, route: Route, caller: Caller, world: World): AreaCall {
+function callOf({ request, query, effect }: RunningRequest, route: Route, caller: Caller, world: World): AreaCall {
   const body = carriesBody(route.method) ? bodyOf(request, 'strict') : {};
   const { staleList: staleListMs, failAfterComponents } = effect;
   return { world, caller, query, body, staleListMs, failAfterComponents };

@@ -21,12 +21,13 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
+/** Rejects a request if there is a reason to. */
+export function rejectIf(world: World, reason: string | undefined): void {
+  if (reason !== undefined) throw rejected(world, reason);
+}
+
 /** Refuses a name that another row has, when the reading about names of this kind says that they are unique. */
-export function requireFree(
-  world: World,
-  kind: keyof typeof named,
-  others: readonly { readonly name: string }[],
-): void {
+export function requireFree(world: World, kind: keyof typeof named, others: readonly object[]): void {
   if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
   throw rejected(world, `${named[kind]} with this name exists already`);
 }
@@ -39,11 +40,8 @@ export function single(world: World, name: string, value: unknown): unknown {
 }
 
 /** Answers a change as the reading `patch.response` says: with the object, with only a message, or with nothing. */
-export function patched(
-  world: World,
-  whole: { readonly message: string; readonly [name: string]: unknown },
-): AreaAnswer {
-  const bodies = { object: whole, messageOnly: { message: whole.message }, empty: undefined };
+export function patched(world: World, message: string, changed: object): AreaAnswer {
+  const bodies = { object: { message, ...changed }, messageOnly: { message }, empty: undefined };
   return ok(bodies[world.readings['patch.response']]);
 }
 
@@ -78,6 +76,12 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
   keyed.sort((a, b) => (a.key < b.key ? -1 : 1));
   return keyed.map(({ row }) => row);
+}
+
+/** Makes a function that copies only the named fields of an object. */
+export function only(names: string): (from: object) => Readonly<Record<string, unknown>> {
+  const kept = names.split(' ');
+  return (from) => Object.fromEntries(Object.entries(from).filter(([name]) => kept.includes(name)));
 }
 
 /** Makes the field nextCursor of a page. If there is no cursor, the reading `cursor.end` says how the last page looks. */
@@ -116,11 +120,7 @@ const codes: Readonly<Record<number, string>> = {
 };
 
 /** Makes the body of an error, and its content type, in the form that the reading `errors.body` chooses. */
-export function errorBody(
-  readings: Readings,
-  refusal: RequestRefusal,
-): { readonly type: string; readonly text: string } {
-  const { status, message, kept } = refusal;
+export function errorBody(readings: Readings, { status, message, kept }: RequestRefusal) {
   const form = readings['errors.body'];
   const isBare = Object.keys(kept).length === 0;
   if (form === 'text' && isBare) return { type: 'text/plain; charset=utf-8', text: message };

@@ -1,7 +1,6 @@
 import { requireCredential } from '../accounts/access.ts';
-import { type BodyFields, choice, object, optional, type ReadFields, readFields } from '../http/fields.ts';
-import { type Reads, required, text } from '../http/fields.ts';
-import { invalid } from '../http/refusal.ts';
+import { type BodyFields, choice, matching, object, optional, type ReadFields, readFields } from '../http/fields.ts';
+import { required, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
@@ -56,17 +55,10 @@ export const catalog: readonly Solution[] = [
 
 /** Matches an agent image with the tag `latest`, a tag that is a version number, or a digest. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
-
-const agentImage: Reads<string> = (value, name) => {
-  const image = text()(value, name);
-  if (!allowedImage.test(image)) {
-    throw invalid(`${name} must be ${agentRepository} with the tag latest, a numeric version tag or a sha256 digest`);
-  }
-  return image;
-};
+const allowedImages = `must be ${agentRepository} with the tag latest, a numeric version tag or a sha256 digest`;
 
 const inputFields = {
-  agentImage,
+  agentImage: matching(allowedImage, allowedImages),
   agentAuthenticationMode: choice(['API_KEY', 'PERSONAL_SUBSCRIPTION']),
   llmProviderKeyId: text(),
   agentPrimaryModel: text(),
@@ -96,7 +88,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
   if (typeof inputs !== 'object' || inputs === null) return;
   const { llmProviderKeyId, agentAuthenticationMode } = inputs as Record<string, unknown>;
   if (agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION' || typeof llmProviderKeyId !== 'string') return;
-  requireCredential(world, { accountId, kind: 'llm' }, 'llmProviderKeyId', llmProviderKeyId);
+  requireCredential(world, 'llmProviderKeyId', { credentialId: llmProviderKeyId, accountId, kind: 'llm' });
 }
 
 /** The inputs of an installation of a solution. */

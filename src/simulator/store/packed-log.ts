@@ -1,11 +1,5 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A compressed block of a thousand lines of a log. */
-interface Sealed {
-  readonly last: number;
-  readonly data: Buffer;
-}
-
 /** A log in the form that is saved on disk. */
 export interface PackedLines {
   /** The number of the newest line that was dropped; 0 when no line was dropped. */
@@ -22,7 +16,8 @@ const mostLines = 500_000;
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
-  #sealed: Sealed[] = [];
+  /** Compressed blocks of a thousand lines, each with the number of its last line. */
+  #sealed: { readonly last: number; readonly data: Buffer }[] = [];
   #open: T[] = [];
   /** The number of the newest line; 0 before the first line. */
   lastSeq = 0;

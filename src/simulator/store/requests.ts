@@ -17,25 +17,21 @@ export interface LoggedRequest {
 }
 
 /** How many requests went to a method and path, and how many of them committed something. */
-interface Count {
-  readonly method: string;
-  readonly path: string;
+interface RequestCount extends Pick<LoggedRequest, 'method' | 'path'> {
   readonly requests: number;
   readonly commits: number;
 }
 
 /** The request log in the form that is saved on disk. */
 export interface KeptRequests {
-  readonly counts: readonly Count[];
+  readonly counts: readonly RequestCount[];
   readonly lines: PackedLines;
 }
 
 /** Numbers, logs and counts public requests. The counts include requests whose lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
-  readonly #counts = new Map<string, Count>();
-  /** Called with every new request, but not with those that a restart reads from disk. */
-  onRequest: (request: LoggedRequest) => void = () => undefined;
+  readonly #counts = new Map<string, RequestCount>();
 
   /** The number of the next request. */
   get nextSeq(): number {
@@ -43,17 +39,15 @@ export class RequestLog {
   }
 
   add(request: LoggedRequest): void {
-    this.replay(request);
-    this.onRequest(request);
-  }
-
-  /** Adds a request that was read from disk. */
-  replay(request: LoggedRequest): void {
     this.log.push(request);
-    this.#count(request);
+    const { method, path, committed } = request;
+    const key = `${method} ${path}`;
+    const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
+    const commits = before.commits + (committed ? 1 : 0);
+    this.#counts.set(key, { ...before, requests: before.requests + 1, commits });
   }
 
-  counts(): readonly Count[] {
+  counts(): readonly RequestCount[] {
     return [...this.#counts.values()];
   }
 
@@ -72,12 +66,5 @@ export class RequestLog {
     this.log.clear(lines.gone);
     for (const line of linesOf(lines) ?? []) this.log.push(line as LoggedRequest);
     for (const count of counts) this.#counts.set(`${count.method} ${count.path}`, count);
-  }
-
-  #count({ method, path, committed }: LoggedRequest): void {
-    const key = `${method} ${path}`;
-    const before = this.#counts.get(key) ?? { method, path, requests: 0, commits: 0 };
-    const commits = before.commits + (committed ? 1 : 0);
-    this.#counts.set(key, { ...before, requests: before.requests + 1, commits });
   }
 }

@@ -2,20 +2,14 @@ import { collection } from './collection.ts';
 import { linesOf, type PackedLines } from './packed-log.ts';
 import type { KeptRequests, LoggedRequest } from './requests.ts';
 
-/** A value of the simulator itself that is saved with the world, such as a counter or the readings. */
-export interface Setting {
-  readonly key: string;
-  readonly value: unknown;
-}
-
-/** The collection of all values of the simulator itself. */
-export const settings = collection<Setting>('settings', (setting) => setting.key);
+/** The collection of the values of the simulator itself that are saved with the world, such as counters and the readings. */
+export const settings = collection<{ readonly key: string; readonly value: unknown }>('settings', ({ key }) => key);
 
 /** The details of a change in the ledger, without secrets. */
 export type Detail = Readonly<Record<string, unknown>>;
 
 /** A change of the world that a handler reports for the ledger. */
-export interface Entry {
+export interface LedgerEntry {
   /** The kind of the change, such as `contactPoint.created`. */
   readonly kind: string;
   /** The id of the object that changed. */
@@ -27,7 +21,7 @@ export interface Entry {
 }
 
 /** A line of the ledger: a change that was committed. */
-export interface Commit extends Entry {
+export interface Commit extends LedgerEntry {
   readonly seq: number;
   readonly at: number;
   /** The number of the request that caused the change; null if a timer or the control surface caused it. */

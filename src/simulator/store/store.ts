@@ -4,41 +4,40 @@
  */
 import { hash } from 'node:crypto';
 
-import { type AnyCollection, type Collection, type Rows, Table } from './collection.ts';
-import { PackedLog } from './packed-log.ts';
 import type { Readings } from '../readings.ts';
+import { type AnyCollection, collection, type Collection, type Rows, Table } from './collection.ts';
+import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';
-import { type Commit, type Detail, type Entry, type SavedStep, type SavedWorld, settings } from './saved.ts';
-import { firstOf, type Timer, timerIdOf, timers } from './timers.ts';
+import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
+
+/** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
+export interface Timer {
+  readonly timerId: string;
+  readonly at: number;
+  /** The order in which timers were scheduled, for timers of the same time. */
+  readonly order: number;
+  /** The name of the function to run, such as `environments.settles`. */
+  readonly kind: string;
+  readonly data: unknown;
+}
+
+/** The collection of all timers that have not fired. */
+export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
 /** The world as a handler sees it inside a transaction. */
-export type World = Pick<
-  Store,
-  | 'now'
-  | 'readings'
-  | 'of'
-  | 'asOf'
-  | 'id'
-  | 'hash'
-  | 'schedule'
-  | 'isScheduled'
-  | 'cancel'
-  | 'record'
-  | 'change'
-  | 'remove'
->;
+export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
 
 /** What caused a transaction, for the ledger: a request with its token, or the control surface. */
 export type Cause =
   | 'control'
-  | { readonly requestSeq: number; readonly token: string; readonly memberships: Memberships };
+  | { readonly requestSeq: number; readonly token: string; readonly memberships: readonly Member[] };
+
+type Member = Readonly<Record<'accountId' | 'membershipId', string>>;
 
 /** A row of the world that belongs to an account. */
 interface Owned {
   readonly accountId: string;
 }
-
-type Memberships = readonly { readonly accountId: string; readonly membershipId: string }[];
 
 interface Change {
   readonly collection: Collection<object>;
@@ -49,7 +48,7 @@ interface Change {
 
 interface Open {
   readonly changes: Map<string, Change>;
-  readonly entries: Entry[];
+  readonly entries: LedgerEntry[];
 }
 
 /** Holds the tables, the ledger and the timer queue of the world, and passes each commit on. */
@@ -140,7 +139,9 @@ export class Store {
 
   /** Finds the timer that fires next. */
   nextTimer(): Timer | undefined {
-    return firstOf(this.of(timers).all());
+    const isEarlier = (one: Timer, other: Timer) => (one.at === other.at ? one.order < other.order : one.at < other.at);
+    const all = this.of(timers).all();
+    return all.reduce<Timer | undefined>((first, each) => (first && isEarlier(first, each) ? first : each), undefined);
   }
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
@@ -185,7 +186,7 @@ export class Store {
   }
 
   /** Writes a line into the ledger. */
-  record(entry: Entry): void {
+  record(entry: LedgerEntry): void {
     if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
     this.#open.entries.push(entry);
   }
@@ -239,10 +240,15 @@ export class Store {
   }
 }
 
-function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof Entry> {
+function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, 'seq' | 'at' | keyof LedgerEntry> {
   if (cause === undefined) return { requestSeq: null, token: null };
   if (cause === 'control') return { requestSeq: null, token: null, control: true };
   const membershipId = cause.memberships.find((membership) => membership.accountId === accountId)?.membershipId;
   const known = membershipId === undefined ? {} : { membershipId };
   return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4), ...known };
+}
+
+/** Returns the id of the timer of a kind for a subject. A subject has one timer of a kind at a time. */
+function timerIdOf(kind: string, subject: string): string {
+  return `${kind}/${subject}`;
 }

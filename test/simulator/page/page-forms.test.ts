@@ -5,7 +5,7 @@ import { areas } from '../../../src/simulator/areas.ts';
 import type { Route } from '../../../src/simulator/area.ts';
 import type { BodyFields } from '../../../src/simulator/http/fields.ts';
 import { contactPointTypes } from '../../../src/simulator/contact-points/contact-point.ts';
-import { type Filled, forms } from '../../../src/simulator/page/forms/fill.ts';
+import { type fill, forms } from '../../../src/simulator/page/forms/fill.ts';
 import type { Form } from '../../../src/simulator/page/forms/form.ts';
 import { alert, box, type Box, contactPoint, type Json, type Seen } from '../box.ts';
 
@@ -14,14 +14,14 @@ const token = 'demo-admin';
 /** The name of a route or a form: `METHOD /path`. */
 const nameOf = ({ method, path }: Pick<Route, 'method' | 'path'>) => `${method} ${path}`;
 
-async function filled(on: Box, name: string, given: object = {}): Promise<Filled> {
+async function filled(on: Box, name: string, given: object = {}): Promise<ReturnType<typeof fill>> {
   const [method, path] = name.split(' ');
   const { status, body } = await on.control('POST', '/forms', { method, path, token, given });
   if (status !== 200) throw new Error(`${name}: ${JSON.stringify(body)}`);
   return body;
 }
 
-function send(on: Box, method: string, { path, query, body }: Filled): Promise<Seen> {
+function send(on: Box, method: string, { path, query, body }: ReturnType<typeof fill>): Promise<Seen> {
   const asked = new URLSearchParams(query).toString();
   return on.raw({
     method,
@@ -226,7 +226,7 @@ const refusedAlways = 'startupConfig';
 const isWithin = (inner: string, outer: string) => inner === outer || inner.startsWith(`${outer}/`);
 
 /** The fields that a handler reads of a request; what an item of configure overrides is asked for once, for all of them. */
-function readBy(on: Box, route: Route, request: Filled): ReadonlySet<string> {
+function readBy(on: Box, route: Route, request: ReturnType<typeof fill>): ReadonlySet<string> {
   const read = new Set<string>();
   const { store } = on.simulator;
   const sent: object = request.body ?? {};

@@ -2,14 +2,13 @@
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
-import { selectablePoints, takeSnapshot } from '../evidence.ts';
+import { applyNext, finishChange, selectablePoints, shapeFor, takeSnapshot, withFirstCopyAgain } from '../copies.ts';
 import type { Phase } from '../durations.ts';
 import type { Configuration, ToldRecord, Operation, Standby } from '../model.ts';
 import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
 import { configurationOf, disksOf, keep, retainedDisks } from '../rows.ts';
-import { applyNext, finishChange, shapeFor, withFirstCopyAgain } from '../standby.ts';
 import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 

@@ -4,15 +4,16 @@ import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { warmHints } from '../rules.ts';
-import { hash, keepsContract } from '../evidence.ts';
+import { caughtUp, hash, keepsContract } from '../copies.ts';
 import type { Phase } from '../durations.ts';
-import type { CleanupRecord, Configuration, Operation, ReceiptRecord, RecoveryPoint } from '../model.ts';
+import type { ActivationResult, CleanupRecord, Configuration, Operation, Standby } from '../model.ts';
+import type { ReceiptRecord, RecoveryPoint } from '../model.ts';
 import { countsFailedSteps, operationOf } from '../operations.ts';
 import { defaultSettings } from '../protection.ts';
 import { readinessAt } from '../readiness.ts';
 import { disksOf } from '../rows.ts';
-import { caughtUp } from '../standby.ts';
-import { eligibleDestinations, sourceOf, targetOf, unsupportedReasons } from '../surroundings.ts';
+import { eligibleDestinations, sourceOf, unsupportedReasons } from '../source.ts';
+import { targetOf } from '../surroundings.ts';
 
 /** Formats an environment as a source of protection, with its protection and target environment if they exist. */
 export function sourceItem(world: World, environment: Environment, configuration: Configuration | undefined) {
@@ -42,7 +43,7 @@ export function sourceItem(world: World, environment: Environment, configuration
 /** Formats a protection with its current readiness. */
 export function configurationItem(world: World, configuration: Configuration) {
   const { configurationId, sourceAppEnvId, generation, settings, target, told } = configuration;
-  const { operations, nextSnapshotAt, nextValidationAt } = configuration;
+  const { operations, standby, activationResult, nextSnapshotAt, nextValidationAt } = configuration;
   const active = operationOf(configuration, configuration.activeOperationId);
   return {
     configurationId,
@@ -53,12 +54,12 @@ export function configurationItem(world: World, configuration: Configuration) {
     activeOperationId: active?.operationId,
     activeOperation: active && activeOperation(world, active, told.validationCleanup),
     activities: operations.map((operation) => activity(world, operation)),
-    standby: standbyOf(configuration),
+    standby: standby && standbyItem(standby),
     warmDestination: settings.mode === 'warm' ? target : undefined,
     plannedDestination: settings.mode === 'cold' ? target : undefined,
     ...warmHints(configuration),
     activationUnavailableReason: told.engineUnavailableReason,
-    activationResult: resultOf(world, configuration),
+    activationResult: activationResult && resultItem(world, activationResult),
     canRequestDiscard: active?.discardedAt === undefined ? undefined : true,
     pendingCleanup: pendingCleanup(world, sourceAppEnvId, configuration),
     validationScheduleEstablished: nextValidationAt !== undefined,
@@ -73,15 +74,16 @@ function readinessOf(world: World, configuration: Configuration) {
   return { ...readiness, state, cutoffAt: date(world, readiness.cutoffAt) };
 }
 
+/** Formats what a running operation and one in the history have in common. */
+function operationItem(world: World, { operationId, kind, phase, pinned }: Operation) {
+  return { operationId, kind, phase: phaseWord(world, phase), cutoffAt: date(world, pinned?.cutoffAt) };
+}
+
 function activeOperation(world: World, operation: Operation, toldCleanup: Operation['validationCleanup']) {
-  const { operationId, kind, phase, failedSteps, pinned } = operation;
   const cleanup = toldCleanup ?? operation.validationCleanup;
   return {
-    operationId,
-    kind,
-    phase: phaseWord(world, phase),
-    failedSteps: countsFailedSteps(phase) ? failedSteps : 0,
-    cutoffAt: date(world, pinned?.cutoffAt),
+    ...operationItem(world, operation),
+    failedSteps: countsFailedSteps(operation.phase) ? operation.failedSteps : 0,
     validationCleanup: cleanup && {
       observedAt: date(world, cleanup.observedAt),
       retentionUntil: date(world, cleanup.retentionUntil),
@@ -91,27 +93,17 @@ function activeOperation(world: World, operation: Operation, toldCleanup: Operat
 }
 
 function activity(world: World, operation: Operation) {
-  const { operationId, kind, phase, outcome, startedAt, endedAt, pinned } = operation;
-  return {
-    operationId,
-    kind,
-    phase: phaseWord(world, phase),
-    outcome,
-    startedAt: date(world, startedAt),
-    endedAt: date(world, endedAt),
-    cutoffAt: date(world, pinned?.cutoffAt),
-  };
+  const { outcome, startedAt, endedAt } = operation;
+  const times = { startedAt: date(world, startedAt), endedAt: date(world, endedAt) };
+  return { ...operationItem(world, operation), outcome, ...times };
 }
 
-function standbyOf({ standby }: Configuration) {
-  if (standby === undefined) return undefined;
+function standbyItem(standby: Standby) {
   const { shape, reason, lastApplySeconds, lastApplyBytes } = standby;
   return { shape, reason, caughtUp: caughtUp(standby), lastApplySeconds, lastApplyBytes };
 }
 
-function resultOf(world: World, { activationResult }: Configuration) {
-  if (activationResult === undefined) return undefined;
-  const { cutoffAt, completedAt, ...result } = activationResult;
+function resultItem(world: World, { cutoffAt, completedAt, ...result }: ActivationResult) {
   return { ...result, cutoffAt: date(world, cutoffAt), completedAt: date(world, completedAt) };
 }
 

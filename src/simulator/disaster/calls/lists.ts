@@ -1,16 +1,16 @@
 // Serves the lists of disaster readiness in pages: sources, configurations and points. The readings `dr.disclosed` and
 // `dr.operations` decide which fields of an item are shown.
 import { maySee, memberOf } from '../../accounts/access.ts';
+import type { MembershipRecord } from '../../accounts/records.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, optional, queryNumber, type Reads, required, text } from '../../http/fields.ts';
 import { environments } from '../../environments/environment.ts';
 import { forbidden, invalid, notFound } from '../../http/refusal.ts';
-import type { MembershipRecord } from '../../accounts/records.ts';
-import { listed, nextCursor } from '../../public/shape.ts';
+import { listed, nextCursor, only } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
 import { configurationItem, pointItem, sourceItem } from './items.ts';
-import type { Configuration, RecoveryPoint } from '../model.ts';
-import { hash, selectablePoints } from '../evidence.ts';
+import type { Configuration } from '../model.ts';
+import { hash, selectablePoints } from '../copies.ts';
 import { assembled, configurations, recoveryPoints, type StoredConfiguration } from '../rows.ts';
 
 const DEFAULT_LIMIT = 50;
@@ -21,8 +21,9 @@ export function sources(call: AreaCall): AreaAnswer {
   const membership = asked(call);
   const rows = listed(call, environments, 'account', membership.accountId);
   const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));
+  const isInOrder = world.readings['lists.order'] === 'created';
   const page = pageOf(call, `sources ${membership.accountId}`, visible, (row) =>
-    placeInList(world, row.createdAt, row.appEnvId),
+    placeInList(isInOrder, row.createdAt, row.appEnvId),
   );
   const protections = new Map(rowsShown(call, membership).map((row) => [row.sourceAppEnvId, row]));
   const items = page.things.map((row) => {
@@ -37,8 +38,9 @@ export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
   const rows = rowsShown(call, membership);
+  const isInOrder = world.readings['lists.order'] === 'created';
   const page = pageOf(call, `configurations ${membership.accountId}`, rows, (row) =>
-    placeInList(world, row.createdAt, row.configurationId),
+    placeInList(isInOrder, row.createdAt, row.configurationId),
   );
   const items = page.things.map((row) => disclosed(world, configurationItem(world, withPoints(call, row))));
   return ok({ items, ...nextCursor(world, page.next) });
@@ -53,8 +55,9 @@ export function points(call: AreaCall): AreaAnswer {
   if (!maySee(world, membership, configuration.sourceAppEnvId)) {
     throw forbidden('you have no access to this environment');
   }
+  const isInOrder = world.readings['points.order'] === 'chronological';
   const page = pageOf(call, `points ${configurationId}`, selectablePoints(configuration), (point) =>
-    placeOfPoint(world, point),
+    placeInList(isInOrder, point.sequence, point.pointId),
   );
   const items = page.things.map((point) => pointItem(world, configuration, point));
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
@@ -97,22 +100,9 @@ function cursorOf(list: string): Reads<string> {
   };
 }
 
-/** Makes the place of an item in the order of a list: items are sorted by number, then by text. */
-function placeAt(number: number, text: string): string {
-  return `${String(number).padStart(16, '0')} ${text}`;
-}
-
-/** Makes the place of an item in a list that is not in order of creation; the place is the same for every request. */
-function shuffledPlace(id: string): string {
-  return placeAt(0, hash(id));
-}
-
-function placeInList(world: World, createdAt: number, id: string): string {
-  return world.readings['lists.order'] === 'created' ? placeAt(createdAt, id) : shuffledPlace(id);
-}
-
-function placeOfPoint(world: World, { sequence, pointId }: RecoveryPoint): string {
-  return world.readings['points.order'] === 'chronological' ? placeAt(sequence, pointId) : shuffledPlace(pointId);
+/** Makes the place of an item in a list: by its number and id, or in a shuffled list one that is the same for every request. */
+function placeInList(isInOrder: boolean, number: number, id: string): string {
+  return `${String(isInOrder ? number : 0).padStart(16, '0')} ${isInOrder ? id : hash(id)}`;
 }
 
 function rowsShown(call: AreaCall, membership: MembershipRecord): readonly StoredConfiguration[] {
@@ -131,25 +121,23 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
   return withPoints(call, rows.find((each) => each.configurationId === configurationId) ?? current);
 }
 
-const SOURCE = (
-  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations ' +
-  'suggestedSettings'
-).split(' ');
+const minimalSource = only(
+  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings',
+);
+const minimalVolume = only('name eligible');
+const minimalConfiguration = only(
+  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished',
+);
+const minimalReadiness = only('state warnings');
+const minimalActivity = only('operationId kind phase startedAt');
 
-const CONFIGURATION =
-  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished'.split(' ');
-
-const READINESS = ['state', 'warnings'];
-const VOLUME = ['name', 'eligible'];
-const ACTIVITY = ['operationId', 'kind', 'phase', 'startedAt'];
-
-/** The fields of an operation that the interface names; the interface names no others. */
-const NAMED = ['cutoffAt', 'validationCleanup'];
+/** Copies the fields of an operation that the interface names; the interface names no others. */
+const asNamed = only('cutoffAt validationCleanup');
 
 /** Removes the optional fields of a source when the reading `dr.disclosed` is `minimal`. */
 function disclosedSource(world: World, source: ReturnType<typeof sourceItem>): object {
   if (world.readings['dr.disclosed'] === 'all') return source;
-  return only(SOURCE, { ...source, volumes: source.volumes.map((volume) => only(VOLUME, volume)) });
+  return minimalSource({ ...source, volumes: source.volumes.map(minimalVolume) });
 }
 
 /** Removes the fields of a configuration that the readings `dr.disclosed` and `dr.operations` hide. */
@@ -158,20 +146,16 @@ function disclosed({ readings }: World, configuration: ReturnType<typeof configu
   const ways = {
     full: (operation: object) => operation,
     withoutIds: (operation: object) => ({ ...operation, operationId: undefined }),
-    asNamed: (operation: object) => only(NAMED, operation),
+    asNamed,
   };
   const shown = ways[readings['dr.operations']];
   if (readings['dr.disclosed'] === 'minimal') {
-    const minimal = activities.map((operation) => shown(only(ACTIVITY, operation)));
-    return only(CONFIGURATION, { ...configuration, readiness: only(READINESS, readiness), activities: minimal });
+    const minimal = activities.map((operation) => shown(minimalActivity(operation)));
+    return minimalConfiguration({ ...configuration, readiness: minimalReadiness(readiness), activities: minimal });
   }
   return {
     ...configuration,
     activeOperation: activeOperation && shown(activeOperation),
     activities: activities.map(shown),
   };
-}
-
-function only(names: readonly string[], item: object): object {
-  return Object.fromEntries(Object.entries(item).filter(([name]) => names.includes(name)));
 }

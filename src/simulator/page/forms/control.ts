@@ -4,7 +4,7 @@ import { apps } from '../../apps/app.ts';
 import { contactPoints } from '../../contact-points/contact-point.ts';
 import { configurations } from '../../disaster/rows.ts';
 import { environments } from '../../environments/environment.ts';
-import { type ReadingName, registry, valuesOf } from '../../readings.ts';
+import { everyReading } from '../../readings.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const anEnvironment = 'id* @environments';
@@ -21,10 +21,7 @@ export const controlForms: readonly Form[] = [
     'PATCH /_sim/accounts/:id': [
       'changes an account',
       'id* @accounts, name, memberEnvAccess? <id, sandboxEntitlement? <id',
-      (at) => {
-        const account = at.world.of(accounts).get(at.chosen('id') ?? at.accountId ?? '') ?? at.row('id', accounts);
-        return { id: account?.accountId, memberEnvAccess: account?.memberEnvAccess };
-      },
+      (at) => ({ memberEnvAccess: at.row('id', accounts)?.memberEnvAccess }),
     ],
     'POST /_sim/tokens': [
       'creates a token',
@@ -119,9 +116,7 @@ export const controlForms: readonly Form[] = [
     'GET /_sim/readings': ['shows the readings'],
     'PATCH /_sim/readings': [
       'changes readings',
-      Object.keys(registry)
-        .map((name) => readingField(name, valuesOf(name as ReadingName)))
-        .join(', '),
+      everyReading.map(readingField).join(', '),
       () => ({ 'deploy.ms': 3000 }),
     ],
     'GET /_sim/faults': ['lists the faults that wait'],
@@ -139,12 +134,7 @@ function changedToken(at: FormPlace): FormValues {
   // Do not suggest the token that the page itself uses for its requests.
   const token = at.row('id', tokens, (each) => each.token !== 'demo-admin');
   const own = token === undefined ? [] : at.world.of(memberships).where('token', token.token);
-  const kept = own.map(({ accountId, membershipId, role, permissions }) => ({
-    accountId,
-    membershipId,
-    role,
-    permissions,
-  }));
+  const kept = own.map(({ token: _token, allowedAppEnvIds: _ids, ...membership }) => membership);
   return { id: token?.token, scopes: token?.scopes, memberships: kept };
 }
 
@@ -154,6 +144,6 @@ function newEnvironment(at: FormPlace): FormValues {
   return { name, region: region?.name, status: 'running' };
 }
 
-function readingField(name: string, values: readonly string[]): string {
+function readingField({ name, values }: (typeof everyReading)[number]): string {
   return values.includes('N') ? `${name}{}` : `${name} =${values.join('|')}`;
 }

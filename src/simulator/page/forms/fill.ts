@@ -4,7 +4,7 @@ import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { alertForms, appForms, environmentForms } from './service.ts';
 import { controlForms } from './control.ts';
-import { type Form, type FormChoice, type FormPlace, type FormValues, placeOf } from './form.ts';
+import { type Form, type FormPlace, type FormValues, placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
 /** Lists the forms of all requests that the page can send. */
@@ -16,25 +16,16 @@ export const forms: readonly Form[] = [
   ...controlForms,
 ];
 
-/** A request whose fields are filled in with rows of the simulated world. */
-export interface Filled {
-  /** The path of the request with its id, but without the query. */
-  readonly path: string;
-  readonly id?: unknown;
-  readonly query: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  readonly choices: Readonly<Record<string, readonly FormChoice[]>>;
-  /** The collections in which no row was found for a required field. */
-  readonly lacks: readonly string[];
-}
-
-/** Fills in a request of the page. The page sends `{method, path, token?, given?}`; `given` has the values that its user chose. */
-export function fill(world: World, body: BodyFields, lastRequest: number): Filled {
+/**
+ * Fills in a request of the page with rows of the world. The page sends `{method, path, token?, given?}`; `given` has the values that its
+ * user chose. The answer names in `lacks` the collections in which no row was found for a required field.
+ */
+export function fill(world: World, body: BodyFields, lastRequest: number) {
   const [method, path] = [required(body, 'method', text()), required(body, 'path', text())];
   const form = forms.find((each) => each.method === method && each.path === path);
   if (form === undefined) throw notFound(`the page has no form for ${method} ${path}`);
   const given = optional(body, 'given', object) ?? {};
-  const at = placeOf(world, { token: optional(body, 'token', text()), given, lastRequest });
+  const at = placeOf(world, optional(body, 'token', text()), given, lastRequest);
   const values = { ...idsOf(form, at), ...form.fill(at), ...asChosen(form, given) };
   return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
 }
@@ -61,7 +52,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
 }
 
 /** Puts the values of a form where the request sends them: the id into the path, all others into the query or into the body. */
-function composed(form: Form, values: FormValues): Omit<Filled, 'choices' | 'lacks'> {
+function composed(form: Form, values: FormValues) {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
   const names = form.fields.map(({ name }) => name).filter((name) => name !== 'id' && values[name] !== undefined);

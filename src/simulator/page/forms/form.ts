@@ -100,17 +100,11 @@ export function formsOf(area: string, forms: Readonly<Record<string, About>>): r
 /** The values of a form by the names of its fields. An undefined value is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-interface Asked {
-  readonly token: string | undefined;
-  readonly given: FormValues;
-  readonly lastRequest: number;
-}
-
 /** The input for filling in a form: the world, the account of the token, and the values that the user chose. */
 export type FormPlace = ReturnType<typeof placeOf>;
 
 /** Collects the input for filling in a form. */
-export function placeOf(world: World, { token, given, lastRequest }: Asked) {
+export function placeOf(world: World, token: string | undefined, given: FormValues, lastRequest: number) {
   const [own] = token === undefined ? [] : world.of(memberships).where('token', token);
   /** Returns the text that the user chose for a field; undefined if the user chose none. */
   const chosen = (name: string) => {

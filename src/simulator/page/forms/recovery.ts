@@ -1,8 +1,8 @@
 import { accounts } from '../../accounts/records.ts';
-import { selectablePoints } from '../../disaster/evidence.ts';
+import { selectablePoints } from '../../disaster/copies.ts';
 import type { Configuration, RecoveryPoint, TargetNames } from '../../disaster/model.ts';
 import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
-import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/surroundings.ts';
+import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/source.ts';
 import { type Environment, environments } from '../../environments/environment.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 

@@ -1,9 +1,82 @@
+// Makes the copies of a source: recovery points, which say where a recovery may start, and the standby of a warm protection, which applies
+// them. A copy is evidence, and evidence ends a readiness that the control surface set by hand.
+import { hash as hashWith } from 'node:crypto';
+
+import type { World } from '../store/store.ts';
+import { SECOND, STEP_RETRY_MS } from './durations.ts';
+import type { Configuration, RecoveryPoint, Standby, StandbyShape, StatedReadiness, ToldRecord } from './model.ts';
+import { happened } from './operations.ts';
+import { sourceNow } from './surroundings.ts';
+
+/** The number of recovery points that a configuration keeps. */
+const KEPT = 1_000;
+
+const FULL_COPY_BYTES = 100_000_000;
+
+/**
+ * Takes a snapshot of the source as of `cutoffAt`. A warm standby queues the snapshot as a change, and applies it when it has no other
+ * work.
+ */
+export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
+  const { configurationId } = configuration;
+  const sequence = configuration.pointsTaken + 1;
+  const point: RecoveryPoint = {
+    pointId: hash(`${configurationId}/${sequence}/${cutoffAt}`),
+    operationId: world.id('op'),
+    sequence,
+    cutoffAt,
+    bytes: configuration.points.length === 0 ? FULL_COPY_BYTES : 1_000_000 + ((sequence * 7_919) % 4_000_000),
+    sizing: (sourceNow(world, configuration) ?? configuration.source).sizing,
+    configurationId,
+    createdAt: cutoffAt,
+  };
+  const taken: Configuration = withoutToldReadiness({
+    ...configuration,
+    points: [...configuration.points, point].slice(-KEPT),
+    pointsTaken: sequence,
+  });
+  const { pointId, bytes } = point;
+  const { standby } = configuration;
+  const queued = standby && { ...standby, backlog: [...standby.backlog, { pointId, bytes }] };
+  const created = { kind: 'point.created', detail: { pointId, cutoffAt } };
+  return happened(applyNext({ ...taken, standby: queued }, world.now), created);
+}
+
+/**
+ * Returns the protected recovery point: the newest one of a cold protection, or the newest one that the standby of a warm protection has
+ * applied.
+ */
+export function protectedPoint(configuration: Configuration): RecoveryPoint | undefined {
+  if (configuration.settings.mode === 'cold') return configuration.points.at(-1);
+  const applied = configuration.standby?.appliedPointId;
+  return applied === undefined ? undefined : configuration.points.find(({ pointId }) => pointId === applied);
+}
+
+/**
+ * Lists the points that an activation may name, each with the operation to name together with it. For a cold protection these are all
+ * points. For a warm one it is only the point that the standby has applied, with the operation that receives the changes, and none before
+ * its enrollment is complete.
+ */
+export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
+  const { points, settings, receiverOperationId, enrolled } = configuration;
+  if (settings.mode === 'cold') return points;
+  const point = protectedPoint(configuration);
+  if (point === undefined || receiverOperationId === undefined || !enrolled) return [];
+  return [{ ...point, operationId: receiverOperationId }];
+}
+
+/** Tells if the source had the same sizes when a point was taken as when its protection was last configured. */
+export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
+  return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
+}
+
+/** Hashes a text with SHA-256 to 64 hexadecimal characters. */
+export function hash(text: string): string {
+  return hashWith('sha256', text);
+}
+
 // Runs a warm standby, which applies a first copy and then every change in order. Its machine grows when changes take too long, and shrinks
 // again later. A new size restarts the machine between two changes.
-import { SECOND, STEP_RETRY_MS } from './durations.ts';
-import { withEvidence } from './told-readiness.ts';
-import type { Configuration, Standby, StandbyShape, ToldRecord } from './model.ts';
-import { happened } from './operations.ts';
 
 /** How long a standby restarts when its machine gets another size. */
 const RESTART_MS = 30 * SECOND;
@@ -95,14 +168,9 @@ export function postponeChange(configuration: Configuration, now: number): Confi
 }
 
 function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, behind: boolean): StandbyShape {
-  switch (shape) {
-    case 'seedBoost':
-      return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;
-    case 'standard':
-      return quick ? shape : 'sustained';
-    case 'sustained':
-      return quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED ? 'standard' : shape;
-  }
+  if (shape === 'seedBoost') return !behind && quickChanges >= QUICK_CHANGES_AFTER_SEED ? 'standard' : shape;
+  if (shape === 'sustained') return quickChanges >= QUICK_CHANGES_AFTER_SUSTAINED ? 'standard' : shape;
+  return quick ? shape : 'sustained';
 }
 
 /** Tells if a standby has applied every change. */
@@ -124,4 +192,29 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
   if (standby.heldBehind && !told.hold) return false;
   const applyingSince = standby.applying?.startedAt ?? standby.progressAt;
   return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
+}
+
+// Handles a readiness that the control surface sets by hand, which lasts until there is new evidence.
+
+/** Tells if the reason of a readiness excuses a missed RPO target for a while: a full copy is under way, or the standby is catching up. */
+export function isExcuse({ state, reason }: StatedReadiness): boolean {
+  return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
+}
+
+/** Tells if scheduled snapshots pause, because the readiness set by hand says that a full copy or a catching-up standby delays them. */
+export function standsStill({ told: { readiness } }: Configuration): boolean {
+  return readiness !== undefined && isExcuse(readiness);
+}
+
+/** Removes a readiness that was set by hand, so that readiness is computed again. */
+export function withoutToldReadiness(configuration: Configuration): Configuration {
+  return { ...configuration, told: { ...configuration.told, readiness: undefined } };
+}
+
+/**
+ * Removes a readiness set by hand after a check or an applied change. A readiness that excuses a missed RPO target stays until a new
+ * snapshot.
+ */
+export function withEvidence(configuration: Configuration): Configuration {
+  return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);
 }

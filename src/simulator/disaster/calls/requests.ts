@@ -1,21 +1,22 @@
-// Handles POST configure, validate, activate and discard-activation. Each request commits one operation under its requestId and answers
-// with a receipt: the work is accepted, not done. A requestId is unique in an account across these four requests. The same payload gets the
-// same receipt again; another payload under the same requestId is rejected.
-import { adminOf } from '../../accounts/access.ts';
+// Handles the requests that change protections. Configure, validate, activate and discard-activation commit one operation under their
+// requestId and answer with a receipt: the work is accepted, not done. A requestId is unique in an account across these four requests. The
+// same payload gets the same receipt again; another payload under the same requestId is rejected. A reset has no requestId: the client
+// confirms it by a name, and repeats it until nothing is left to do.
+import { accountNamed, adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
 import { found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
-import { date, rejected } from '../../public/shape.ts';
+import { date, rejected, rejectIf } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
-import { acceptActivation, acceptDiscard, type ActivationRequest, pointFor } from '../rules.ts';
-import { refusedAtAll, refusedDiscard, refusedValidation } from '../rules.ts';
 import type { CallRecord, Configuration, RetainedSource } from '../model.ts';
 import { begin, operationOf } from '../operations.ts';
 import { protect, settleNames } from '../protection.ts';
-import { callId, configurationOf, journaledCalls, keep, protectionOf } from '../rows.ts';
-import { environmentIn } from '../surroundings.ts';
+import { callId, configurationOf, configurations, journaledCalls, keep, protectionOf, wipe } from '../rows.ts';
+import { acceptActivation, acceptDiscard, fence, ownedDestinations } from '../rules.ts';
+import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../rules.ts';
+import { environmentIn } from '../source.ts';
 import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
-import { discardBody, validateBody } from './bodies.ts';
+import { discardBody, resetBody, validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
 
 /** Queues the preparation of up to 100 protections. An item that breaks a rule is refused alone; the other items are accepted. */
@@ -35,12 +36,8 @@ export function configure(call: AreaCall): AreaAnswer {
   return ok({ [world.readings['configure.results']]: results });
 }
 
-function configureOne(
-  world: World,
-  accountId: string,
-  common: AskedSettings,
-  { sourceAppEnvId, requestId, expectedGeneration, ...own }: ConfigureItem,
-) {
+function configureOne(world: World, accountId: string, common: AskedSettings, item: ConfigureItem) {
+  const { sourceAppEnvId, requestId, expectedGeneration, ...own } = item;
   const asked = { ...common, ...own };
   const payload = [sourceAppEnvId, expectedGeneration, effective(asked)];
   return once(world, { accountId, requestId, call: 'configure', payload }, () => {
@@ -64,7 +61,7 @@ export function validate(call: AreaCall): AreaAnswer {
   const { expectedGeneration, requestId } = validateBody(call.body, '');
   const payload = [configurationId, expectedGeneration];
   const receipt = once(world, { accountId, requestId, call: 'validate', payload }, () => {
-    refuse(world, refusedValidation(configuration, expectedGeneration));
+    rejectIf(world, refusedValidation(configuration, expectedGeneration));
     return begin(world, configuration, 'validation', 'validation.accepted');
   });
   return ok(receipt);
@@ -85,11 +82,7 @@ export function activate(call: AreaCall): AreaAnswer {
   return ok(receipts[world.readings['activate.receipt']]);
 }
 
-function settledTarget(
-  world: World,
-  source: RetainedSource,
-  asked: AskedNames | null | undefined,
-): Pick<ActivationRequest, 'target' | 'unusedAppName'> {
+function settledTarget(world: World, source: RetainedSource, asked: AskedNames | null | undefined) {
   if (asked === undefined || asked === null) throw rejected(world, 'an activation needs a target');
   const target = settleNames(asked, source);
   if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
@@ -106,18 +99,14 @@ export function discardActivation(call: AreaCall): AreaAnswer {
   const payload = [configurationId, expectedGeneration, operationId];
   const discard = () => {
     const operation = found(operationOf(configuration, operationId), 'operation not found');
-    refuse(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
+    rejectIf(world, refusedAtAll(configuration, expectedGeneration) ?? refusedDiscard(world, configuration, operation));
     return acceptDiscard(configuration, operation, world.now);
   };
   return ok(once(world, { accountId, requestId, call: 'discard', payload }, discard, operationId));
 }
 
-function refuse(world: World, reason: string | undefined): void {
-  if (reason !== undefined) throw rejected(world, reason);
-}
-
 /** Reads accountId from the body; refuses a caller who is not an admin of that account, and refuses all query parameters. */
-export function accountOfAdmin(call: AreaCall): string {
+function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
   onlyFields(call.query, 'query', []);
@@ -155,4 +144,56 @@ function once(
   const receipt = { configurationId, operationId, generation, phase };
   world.of(journaledCalls).put({ accountId, requestId, call, payload, receipt });
   return receiptItem(world, receipt);
+}
+
+// Handles POST reset, which removes protections in any state.
+
+/** Removes the protection of one environment, or all protections of an account. */
+export function reset(call: AreaCall): AreaAnswer {
+  const { world } = call;
+  const accountId = accountOfAdmin(call);
+  const account = accountNamed(world, accountId);
+  const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
+  const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
+  if (scope === 'account' && sourceAppEnvId !== undefined) {
+    throw invalid('sourceAppEnvId must not be sent for account scope');
+  }
+  if (confirmationName !== (environment?.name ?? account.name)) {
+    throw rejected(world, 'confirmationName is not the exact name of what is reset');
+  }
+  return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
+}
+
+/** Finds the environment to reset and its protection. A deleted environment is found by the name that its protection keeps. */
+function environmentOf({ world, body }: AreaCall, accountId: string) {
+  const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
+  const protection = protectionOf(world, sourceAppEnvId);
+  const owned = protection?.accountId === accountId ? protection : undefined;
+  const name = environmentIn(world, accountId, sourceAppEnvId)?.name ?? owned?.source.environmentName;
+  if (name === undefined) throw notFound('environment not found');
+  return { name, protections: owned === undefined ? [] : [owned] };
+}
+
+function protectionsOf(world: World, accountId: string): readonly Configuration[] {
+  const rows = world.of(configurations).where('account', accountId);
+  return rows.flatMap(({ configurationId }) => configurationOf(world, configurationId) ?? []);
+}
+
+function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
+  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
+    throw notFound('there is no protection to reset');
+  }
+  for (const protection of protections) rejectIf(world, refusedReset(protection));
+  if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
+    return pending(world, protections);
+  }
+  for (const protection of protections) wipe(world, protection, wiped(protection));
+  const destinations = protections.reduce((sum, protection) => sum + ownedDestinations(protection), 0);
+  return ok({ configurations: protections.length, destinations });
+}
+
+/** Stops all work of some protections, which a later reset deletes. Refuses this reset, so that the client sends it again. */
+function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
+  for (const protection of protections) keep(world, fence(protection, world.now));
+  return { refusal: rejected(world, 'the cleanup at the provider is pending: retry the same reset') };
 }
