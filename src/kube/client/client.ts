@@ -1,3 +1,4 @@
+import type { V1SubjectAccessReview } from '@kubernetes/client-node';
 import { z } from 'zod';
 import type { Clock } from '../../base/time.ts';
 import {
@@ -12,7 +13,7 @@ import {
 } from '../../engine/ports.ts';
 import type { KubeCredentials } from '../credentials/configuration.ts';
 import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.ts';
-import { linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
+import { type KubeWire, linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
 import { type ApiCall, type Limits, type ServerDate, KubeTransport } from './transport.ts';
 
 /** The oldest Kubernetes that the operator supports. */
@@ -33,6 +34,16 @@ const leadingNumber = z
   .transform((text) => Number.parseInt(text, 10))
   .pipe(z.int());
 const Version = z.object({ major: leadingNumber, minor: leadingNumber, gitVersion: z.string().min(1).optional() });
+
+/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
+export interface ClusterAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+}
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 const Named = z.object({ metadata: z.object({ name: z.string().min(1) }) });
 
@@ -145,6 +156,23 @@ export class KubeClient implements KubeApi {
     const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
     const supported = major > 1 || (major === 1 && minor >= oldestMinor);
     return { text: gitVersion ?? `v${major}.${minor}`, supported };
+  }
+
+  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
+  async isAllowed(
+    who: { readonly user: string; readonly groups: readonly string[] },
+    { verb, group, resource: whole, namespace }: ClusterAction,
+  ): Promise<boolean> {
+    const what = 'creating a SubjectAccessReview';
+    const [resource = '', subresource = ''] = whole.split('/');
+    const body: KubeWire<V1SubjectAccessReview> = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { ...who, resourceAttributes: { verb, group, resource, subresource, namespace } },
+    };
+    const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+    const answer = bodyOf(await this.#transport.send({ method: 'POST', path, body, what }), what);
+    return parsed(Review, answer, what, 'the answer does not say what is allowed').status.allowed;
   }
 
   /** Closes all connections. */
