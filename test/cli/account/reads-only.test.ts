@@ -4,7 +4,6 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openReadingWire } from '../../../src/cli/account/reads-only.ts';
 import type { WireRequest } from '../../../src/hosting/wire/wire.ts';
-import { realClock } from '../../support/real-time.ts';
 
 async function serverThatCounts() {
   const methods: string[] = [];
@@ -25,7 +24,7 @@ describe('the wire of commands that look', () => {
   it('carries GET to a socket, and opens not even a connection for anything else', async () => {
     const server = await serverThatCounts();
     const rules = { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined };
-    const open = openReadingWire(rules, realClock);
+    const open = openReadingWire(rules);
     onTestFinished(() => open.close());
     let started = 0;
     const send = (method: WireRequest['method'], writes: boolean, body?: string) =>

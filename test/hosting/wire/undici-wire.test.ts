@@ -10,7 +10,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../../../src/hosting/wire/wire.ts';
-import { eventually, realClock } from '../../support/real-time.ts';
+import { eventually } from '../../support/real-time.ts';
 import { loopbackRules } from '../support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -49,7 +49,7 @@ async function server(
 }
 
 function opened(): OpenWire {
-  const wire = openUndiciWire(loopbackRules, openNames({ clock: realClock }));
+  const wire = openUndiciWire(loopbackRules, openNames());
   closers.push(() => wire.close());
   return wire;
 }
@@ -282,7 +282,7 @@ describe('the proxy', () => {
 
   it('is left out for this machine', async () => {
     const { origin } = await server(respond('{}'));
-    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames({ clock: realClock }));
+    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames());
     closers.push(() => wire.close());
 
     const { outcome } = await exchanged(wire, origin);
