@@ -261,6 +261,13 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   | { readonly type: 'ERROR'; readonly code: number; readonly message: string };
 
+/** The time that the API server gave in its last answer. */
+export interface ServerDate {
+  readonly dateMs: number;
+  /** Monotonic time at which the answer arrived. */
+  readonly seenAt: number;
+}
+
 /** One operation of a JSON patch. */
 export interface PatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'test';
@@ -285,8 +292,7 @@ export interface KubeApi {
     operations: readonly PatchOperation[],
   ): Promise<KubeObject>;
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
-  /** The API server's clock at its last answer, and when that was (monotonic). */
-  serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
+  serverDate?(): ServerDate | undefined;
 }
 
 /** Why a request to the Kubernetes API failed. */

@@ -53,12 +53,12 @@ export class KubeObjectWriter implements ObjectWriter {
 
   /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
   hold(object: KubeObject): Promise<Written> {
-    return written(this.#setFinalizers(object, (others) => [...others, finalizer]));
+    return written(this.#setFinalizers(object, [finalizer]));
   }
 
   /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
   release(object: KubeObject): Promise<Written> {
-    return written(this.#setFinalizers(object, (others) => others));
+    return written(this.#setFinalizers(object, []));
   }
 
   /** Waits until all answers of the service are written to status; returns how many are still unwritten at the deadline. */
@@ -117,14 +117,11 @@ export class KubeObjectWriter implements ObjectWriter {
     return now;
   }
 
-  /** Replaces the whole list of finalizers, on exactly this version of the object. */
-  async #setFinalizers(
-    object: KubeObject,
-    from: (others: readonly string[]) => readonly string[],
-  ): Promise<KubeObject> {
+  /** Replaces the whole list of finalizers, on exactly this version of the object: those of others stay, and `ours` are added. */
+  async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
-    const finalizers = from(now.filter((one) => one !== finalizer));
+    const finalizers = [...now.filter((one) => one !== finalizer), ...ours];
     if (finalizers.length === now.length) return object;
     const operations: PatchOperation[] = [
       { op: 'test', path: '/metadata/uid', value: uid },

@@ -6,15 +6,15 @@ import {
   type KubeObject,
   type Page,
   type PageOptions,
-  type PatchOperation,
   type Resource,
+  type ServerDate,
   type WatchEvent,
   type WatchOptions,
 } from '../../engine/ports.ts';
 import type { KubeCredentials } from '../credentials/configuration.ts';
 import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.ts';
 import { type KubeWire, linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
-import { type ApiCall, type Limits, type ServerDate, KubeTransport } from './transport.ts';
+import { type ApiCall, type Limits, KubeTransport } from './transport.ts';
 
 /** The oldest Kubernetes that the operator supports. */
 export const oldestMinor = 33;
@@ -112,21 +112,13 @@ export class KubeClient implements KubeApi {
   }
 
   async replaceStatus(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-    object: unknown,
+    ...[resource, namespace, name, object]: Parameters<KubeApi['replaceStatus']>
   ): Promise<KubeObject> {
     const what = `writing the status of ${titleOf(resource, namespace, name)}`;
     return this.#write({ method: 'PUT', path: objectPath(resource, namespace, name, 'status'), body: object, what });
   }
 
-  async patch(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-    operations: readonly PatchOperation[],
-  ): Promise<KubeObject> {
+  async patch(...[resource, namespace, name, operations]: Parameters<KubeApi['patch']>): Promise<KubeObject> {
     const what = `patching ${titleOf(resource, namespace, name)}`;
     const path = objectPath(resource, namespace, name);
     const contentType = 'application/json-patch+json';

@@ -11,7 +11,7 @@ import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { KubeError } from '../../engine/ports.ts';
+import { KubeError, type ServerDate } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { type ApiAnswer, refusalOf, silenceOf, TooLargeError } from './failure.ts';
 
@@ -24,13 +24,6 @@ export interface ApiCall {
   readonly contentType?: string;
   readonly body?: unknown;
   readonly what: string;
-}
-
-/** The time that the API server gave in its last answer. */
-export interface ServerDate {
-  readonly dateMs: number;
-  /** Monotonic time at which the answer arrived. */
-  readonly seenAt: number;
 }
 
 /** Deadlines and bounds for production; tests use shorter ones. */

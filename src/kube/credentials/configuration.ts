@@ -249,13 +249,7 @@ export interface KubeAccess {
 }
 
 /** A cluster, and the operator's credentials for it, which may change at any time. */
-export interface KubeCredentials {
-  readonly server: URL;
-  readonly proxy: URL | undefined;
-  /** Where the credentials come from, as messages name it, such as `kubeconfig /home/ann/.kube/config`. */
-  readonly title: string;
-  /** The namespace of the context or of the pod. */
-  readonly namespace: string | undefined;
+export interface KubeCredentials extends Pick<KubeConfiguration, 'server' | 'proxy' | 'title' | 'namespace'> {
   /** Returns the current credentials. Cheap enough to be called before every request. */
   access(): Promise<KubeAccess>;
   /** Looks for a newer credential after a 401; returns true if there is one. */
