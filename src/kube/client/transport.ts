@@ -110,8 +110,7 @@ export class KubeTransport {
     const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
     try {
       const { access, connections } = await this.#dial(call);
-      const options = this.#options(call, access);
-      const received = await collect((handler) => connections.requests.dispatch(options, handler), {
+      const received = await collect(connections.requests, this.#options(call, access), {
         signal: late.signal,
         mostBytes: responseBytes,
         tooLarge: () => new TooLargeError(call.what, responseBytes),
