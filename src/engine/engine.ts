@@ -20,7 +20,7 @@ import {
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
-import type { CacheEvent, KubeObject, ListListener } from './ports.ts';
+import type { CacheEvent, KubeObject, ListListener, MaterialName } from './ports.ts';
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
@@ -104,13 +104,13 @@ export class Engine {
   }
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */
-  materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
-    this.#wake(indexKey[kind](namespace, name));
+  materialChanged(material: MaterialName): void {
+    this.#wake(indexKey.material(material));
   }
 
   /** True when the spec of some object names this Secret or ConfigMap. */
-  usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
-    return this.#parts.objects.indexedBy(indexKey[kind](namespace, name)).length > 0;
+  usesMaterial(material: MaterialName): boolean {
+    return this.#parts.objects.indexedBy(indexKey.material(material)).length > 0;
   }
 
   /**

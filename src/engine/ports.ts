@@ -387,6 +387,13 @@ export interface Leadership {
   mayAct(): string | undefined;
 }
 
+/** Names a Secret or ConfigMap. */
+export interface MaterialName {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
+  readonly name: string;
+}
+
 /** Reads Secrets and ConfigMaps; undefined where one does not exist. */
 export interface Material {
   secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined>;

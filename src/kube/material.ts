@@ -8,7 +8,7 @@
  */
 import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
-import type { KubeObject, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeObject, Material, MaterialName, Resource, Troubles } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { Reflector } from './reflector.ts';
 import { identityOf, type Unchecked } from './client/parse.ts';
@@ -19,13 +19,6 @@ export const configMapResource: Resource = { group: '', version: 'v1', plural: '
 const keepMs = 1_000;
 const everyMs = 60_000;
 
-/** Names a Secret or ConfigMap that changed. */
-interface MaterialChange {
-  readonly kind: 'Secret' | 'ConfigMap';
-  readonly namespace: string;
-  readonly name: string;
-}
-
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
 interface MaterialOptions extends KubeMeans {
@@ -34,8 +27,8 @@ interface MaterialOptions extends KubeMeans {
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves one namespace. */
   readonly namespace?: string;
-  readonly isUsed: (change: MaterialChange) => boolean;
-  readonly onChanged: (change: MaterialChange) => void;
+  readonly isUsed: (change: MaterialName) => boolean;
+  readonly onChanged: (change: MaterialName) => void;
   /** Called when a watch notices that the cluster was restored from a backup; `by` is the name of the watch. */
   readonly onRewind?: (by: string) => void;
 }
@@ -46,7 +39,7 @@ export class KubeMaterial implements Material {
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /** Used when watching is off: the version of each Secret or ConfigMap that resources have read; undefined if the object did not exist. */
-  readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
+  readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
   #stopped = false;
 
@@ -81,7 +74,7 @@ export class KubeMaterial implements Material {
     return object === undefined ? undefined : textsOf(data, (text) => text);
   }
 
-  #read(asked: MaterialChange): Promise<KubeObject | undefined> {
+  #read(asked: MaterialName): Promise<KubeObject | undefined> {
     const { clock, watch } = this.#options;
     const key = keyOf(asked);
     const known = this.#kept.get(key);
@@ -101,7 +94,7 @@ export class KubeMaterial implements Material {
     return value;
   }
 
-  #get({ kind, namespace, name }: MaterialChange): Promise<KubeObject | undefined> {
+  #get({ kind, namespace, name }: MaterialName): Promise<KubeObject | undefined> {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
@@ -134,7 +127,7 @@ export class KubeMaterial implements Material {
     }
   }
 
-  #watch(kind: MaterialChange['kind']): Reflector {
+  #watch(kind: MaterialName['kind']): Reflector {
     return new Reflector({
       ...this.#options,
       resource: resources[kind],
@@ -153,7 +146,7 @@ export class KubeMaterial implements Material {
   }
 }
 
-function keyOf({ kind, namespace, name }: MaterialChange): string {
+function keyOf({ kind, namespace, name }: MaterialName): string {
   return `${kind}/${namespace}/${name}`;
 }
 
