@@ -77,7 +77,7 @@ export interface Read<Item = unknown> {
   readonly rateLimitedMs?: number;
   /** Returns the group of an item. A change of any item in a group wakes the objects that look at the whole group. */
   groupOf?(item: Item): string | undefined;
-  /** Fields whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
+  /** Fields at any depth whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
   readonly moving?: readonly string[];
   /** True while the items call for quick polls, such as while an environment is updating or an operation runs. */
   busy?(items: ReadonlyMap<string, Item>): boolean;
