@@ -122,7 +122,6 @@ export function createOperator(options: OperatorOptions) {
     ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();
-      await writer.drain(10_000);
       await Promise.all([...caches.map((cache) => cache.stop()), material.stop()]);
       await events.close(2_000);
     },

@@ -56,8 +56,6 @@ export class Accounts {
   readonly #opened = new Map<string, OpenAccount>();
   /** The settings with which each account was last opened, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** The promises of closed services that may still have calls under way. */
-  readonly #ending = new Set<Promise<void>>();
   /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
@@ -128,22 +126,14 @@ export class Accounts {
     };
     this.#opened.set(stored.key, opened);
     // Do not wait for the old service: its calls under way end by themselves.
-    if (known !== undefined) void this.#end(known);
+    if (known !== undefined) void ended(known);
     return opened;
   }
 
   async close(key: string): Promise<void> {
     const opened = this.#opened.get(key);
     this.#opened.delete(key);
-    if (opened !== undefined) await this.#end(opened);
-  }
-
-  #end(opened: OpenAccount): Promise<void> {
-    const ending = Promise.allSettled(servicesOf(opened).map((one) => one.close())).then(() => {
-      this.#ending.delete(ending);
-    });
-    this.#ending.add(ending);
-    return ending;
+    if (opened !== undefined) await ended(opened);
   }
 
   /** Forgets an account that is gone from Kubernetes, and closes its service. */
@@ -154,7 +144,7 @@ export class Accounts {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...[...this.#opened.keys()].map((key) => this.close(key)), ...this.#ending]);
+    await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
   /** Builds the view of an account that kinds see. */
@@ -242,6 +232,11 @@ export function whyFrozen({ missing }: OpenAccount): string | undefined {
   const count = [...missing.values()].flat().length;
   const names = [...missing.keys()].toSorted().slice(0, 3).join(', ');
   return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+}
+
+/** Closes the services of an account. */
+async function ended(opened: OpenAccount): Promise<void> {
+  await Promise.allSettled(servicesOf(opened).map((one) => one.close()));
 }
 
 /** Returns the open services of an account, one for each credential. */
