@@ -85,8 +85,6 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
     connections: mostAtOnce,
     keepAliveTimeout: request.writes ? 1000 : 10_000,
     keepAliveMaxTimeout: request.writes ? 1000 : 30_000,
-    headersTimeout: 60_000,
-    bodyTimeout: 60_000,
   };
   const tls = {
     minVersion: 'TLSv1.2' as const,

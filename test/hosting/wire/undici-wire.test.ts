@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -135,6 +136,19 @@ describe('the wire', () => {
     expect(outcome).toMatchObject({ failed: 'connection' });
     expect(started).toBe(true);
     expect(heads).toHaveLength(1);
+  });
+
+  it('waits for an answer for as long as its caller does, which may be minutes', async () => {
+    const { tick } = createRequire(import.meta.url)('undici/lib/util/timers.js') as { tick: (ms: number) => void };
+    const { origin } = await server((socket) => {
+      // A timer of undici begins to count at its first tick.
+      for (const ms of [1_000, 120_000]) tick(ms);
+      respond('{"ok":true}')(socket);
+    });
+
+    const { outcome } = await exchanged(opened(), origin);
+
+    expect(outcome).toMatchObject({ status: 200 });
   });
 
   it('stops reading an answer that is too large', async () => {
