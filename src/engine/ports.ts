@@ -169,6 +169,9 @@ export interface ServiceSettings {
   readonly name?: string;
 }
 
+/** An account of the service, at its endpoint. */
+export type ServicePlace = Pick<Service, 'endpoint' | 'accountId'>;
+
 /**
  * Called when a list has ended. `changed` has the ids of items that differ from the previous list. After a first list, it has the
  * ids of all items.

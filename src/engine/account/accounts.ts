@@ -275,17 +275,16 @@ async function settingsOf(
   const spec = specOf(stored);
   const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
-  const where = `Secret ${namespace}/${name}`;
-  if (secret === undefined)
-    return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
+  const unusable = (flaw: string): Closed => {
+    const message = `Secret ${namespace}/${name} ${flaw}; it must hold baseUrl and token`;
+    return { reason: 'SecretMissing', message };
+  };
+  if (secret === undefined) return unusable('does not exist');
   const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
-  if (baseUrl === undefined || token === undefined) {
-    const missing = baseUrl === undefined ? 'baseUrl' : 'token';
-    return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
-  }
+  if (baseUrl === undefined) return unusable('has no key "baseUrl"');
+  if (token === undefined) return unusable('has no key "token"');
   const flaw = tokenFlaw(token.reveal().trim());
-  if (flaw !== undefined)
-    return { reason: 'SecretMissing', message: `${where} has ${flaw}; it must hold baseUrl and token` };
+  if (flaw !== undefined) return unusable(flaw);
   return {
     baseUrl: baseUrl.reveal().trim(),
     token,
@@ -299,10 +298,9 @@ async function settingsOf(
 
 /** Says what is wrong with a token; undefined for a good token. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
-  if (token === '') return 'an empty key "token"';
-  return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
-    ? undefined
-    : 'a key "token" with characters that a header cannot carry';
+  if (token === '') return 'has an empty key "token"';
+  const isSendable = /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token);
+  return isSendable ? undefined : 'has a key "token" with characters that a header cannot carry';
 }
 
 /** Builds the settings of the second credential, or says why it cannot be used, such as because of another baseUrl in its Secret. */

@@ -28,7 +28,7 @@ import type { ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
 import type { Closed, Accounts, OpenAccount } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import type { Service } from '../ports.ts';
+import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
@@ -342,9 +342,7 @@ function sameAccount(other: Stored, mine: Service | undefined, accounts: Account
   return where !== undefined && mine !== undefined && samePlace(where, mine);
 }
 
-type Place = Pick<Service, 'endpoint' | 'accountId'>;
-
-function samePlace(one: Place, other: Place): boolean {
+function samePlace(one: ServicePlace, other: ServicePlace): boolean {
   return one.endpoint === other.endpoint && one.accountId === other.accountId;
 }
 

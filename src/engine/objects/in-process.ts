@@ -7,6 +7,7 @@ import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step
 import type { Referred, View } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
 import {
+  type ServicePlace,
   type KubeObject,
   groupId,
   type ListListener,
@@ -119,10 +120,7 @@ export class InProcess {
   }
 
   /** Returns the mark of the object in an account. The mark is computed once and kept. */
-  mark(
-    key: Pick<OperatorKey, 'marker'>,
-    { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
-  ): string {
+  mark(key: Pick<OperatorKey, 'marker'>, { endpoint, accountId }: ServicePlace): string {
     const where = `${endpoint}|${accountId}`;
     if (this.#marker?.where !== where) this.#marker = { where, text: key.marker(endpoint, accountId, this.#uid) };
     return this.#marker.text;
