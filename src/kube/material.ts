@@ -6,12 +6,11 @@
  * is still under way. If watching is off, the objects in use are read again every minute, so that a change, creation or
  * deletion is noticed within one round. Objects that no resource uses any more are not read.
  */
-import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
 import type { KubeObject, Material, MaterialName, Resource, Troubles } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { Reflector } from './reflector.ts';
-import { identityOf, type Unchecked } from './client/parse.ts';
+import { identityOf } from './client/parse.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
@@ -63,15 +62,13 @@ export class KubeMaterial implements Material {
   async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
     const object = await this.#read({ kind: 'Secret', namespace, name });
     if (object === undefined) return undefined;
-    const { data }: Unchecked<V1Secret> = object;
-    const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
+    const texts = textsOf(object['data'], (text) => Buffer.from(text, 'base64').toString('utf8'));
     return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
   }
 
   async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
     const object = await this.#read({ kind: 'ConfigMap', namespace, name });
-    const { data }: Unchecked<V1ConfigMap> = object ?? {};
-    return object === undefined ? undefined : textsOf(data, (text) => text);
+    return object === undefined ? undefined : textsOf(object['data'], (text) => text);
   }
 
   #read(asked: MaterialName): Promise<KubeObject | undefined> {
