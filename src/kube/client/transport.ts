@@ -50,10 +50,11 @@ interface Connections {
 
 const userAgent = 'apphosting-operator';
 
+/** The connections to one API server, which open with the first request. The client adds what is asked for and how answers are read. */
 export class KubeTransport {
   readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
-  readonly limits: Limits;
+  protected readonly limits: Limits;
   #connections: Connections | undefined;
   #serverDate: ServerDate | undefined;
 
@@ -64,19 +65,19 @@ export class KubeTransport {
   }
 
   /** Returns the time that the API server gave in its last answer. */
-  get serverDate(): ServerDate | undefined {
+  serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
 
   /** Sends a request and reads the whole answer. */
-  async send(call: ApiCall): Promise<ApiAnswer> {
+  protected async send(call: ApiCall): Promise<ApiAnswer> {
     const { access, answer } = await this.#once(call);
     if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
     return (await this.#once(call)).answer;
   }
 
   /** Opens a watch; the caller reads the stream, and ends the watch through the signal. */
-  async open(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  protected async open(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { access, connections } = await this.#dial(call);
     try {
       const response = await connections.watches.request({

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openReadingWire } from '../../../src/cli/account/reads-only.ts';
 import type { WireRequest } from '../../../src/hosting/wire/wire.ts';
+import { realClock } from '../../support/real-time.ts';
 
 async function serverThatCounts() {
   const methods: string[] = [];
@@ -24,7 +25,7 @@ describe('the wire of commands that look', () => {
   it('carries GET to a socket, and opens not even a connection for anything else', async () => {
     const server = await serverThatCounts();
     const rules = { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined };
-    const open = openReadingWire(rules);
+    const open = openReadingWire(rules, realClock);
     onTestFinished(() => open.close());
     let started = 0;
     const send = (method: WireRequest['method'], writes: boolean, body?: string) =>
