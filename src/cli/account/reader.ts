@@ -77,7 +77,7 @@ export function openAccount(
   reports: Reports = {},
 ): AccountReader {
   const hostRules = hostRulesOf(settings);
-  const open = openReadingWire(hostRules);
+  const open = openReadingWire(hostRules, realClock);
   const around = { clock: realClock, entropy: realEntropy, log: silent, metrics: unmeasured };
   const hosting = openHosting({ ...around, callMs: 30_000, hostRules, wire: open.wire });
   const pace = { pollSeconds: 3_600, requestsPerSecond: settings.requestsPerSecond, concurrency: 4 };

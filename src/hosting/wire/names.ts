@@ -8,19 +8,25 @@
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
+import { type Clock, inTime } from '../../base/time.ts';
 
 /** Finds the addresses of a name, or rejects with the error code of the system, such as `ENOTFOUND`. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 const bySystem: Resolve = (name) => lookup(name, { all: true });
 
+/** How long one look-up is waited for: less than connecting may take, so that the message says what took long. */
+const deadlineMs = 6_000;
+
 /** Creates a function that looks a name up once for all who ask for it at the same time. */
-export function openNames(resolve: Resolve = bySystem): Resolve {
+export function openNames(clock: Clock, resolve: Resolve = bySystem): Resolve {
   const underWay = new Map<string, ReturnType<Resolve>>();
-  return (name) => {
+  return async (name) => {
     const asked = underWay.get(name) ?? resolve(name).finally(() => underWay.delete(name));
     underWay.set(name, asked);
-    return asked;
+    const found = await inTime(clock, deadlineMs, asked);
+    if (found === undefined) throw Object.assign(new Error('no answer in time'), { code: 'EAI_AGAIN' });
+    return found.value;
   };
 }
 

@@ -1,6 +1,10 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from 'vitest';
+import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
 import { lookupWith, openNames, type Resolve } from '../../../src/hosting/wire/names.ts';
 import { openUndiciWire } from '../../../src/hosting/wire/wire.ts';
+import { realClock } from '../../support/real-time.ts';
 import { loopbackRules } from '../support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -22,7 +26,7 @@ function failing(code: string): Resolve {
 describe('a name', () => {
   it('is looked up once for all who ask for it at the same time, and again afterwards', async () => {
     const asked: string[] = [];
-    const resolve = openNames(async (name) => {
+    const resolve = openNames(realClock, async (name) => {
       asked.push(name);
       await Promise.resolve();
       return addresses;
@@ -37,17 +41,40 @@ describe('a name', () => {
 
   it('is looked up again after a failure', async () => {
     let times = 0;
-    const resolve = openNames((name) => (++times === 1 ? failing('EAI_AGAIN')(name) : Promise.resolve(addresses)));
+    const resolve = openNames(realClock, (name) =>
+      ++times === 1 ? failing('EAI_AGAIN')(name) : Promise.resolve(addresses),
+    );
 
     await expect(resolve('a.example.com')).rejects.toMatchObject({ code: 'EAI_AGAIN' });
     expect(await resolve('a.example.com')).toEqual(addresses);
   });
 
+  it('whose servers stay silent is given up before a connection would be', async () => {
+    const clock = new VirtualClock();
+    const resolve = openNames(clock, () => new Promise(() => undefined));
+
+    const found = resolve('silent.example.com');
+    await Promise.all([clock.advance(6_000), expect(found).rejects.toMatchObject({ code: 'EAI_AGAIN' })]);
+  });
+
   it('of this machine has its addresses', async () => {
-    expect(await openNames()('localhost')).toContainEqual(
+    expect(await openNames(realClock)('localhost')).toContainEqual(
       expect.objectContaining({ address: expect.stringMatching(/^(127\.0\.0\.1|::1)$/) }),
     );
   });
+});
+
+it.runIf(process.platform === 'linux')('the operator has threads for names that nobody answers', async () => {
+  const script = `
+    import { readFileSync } from 'node:fs';
+    await import('./src/cli/run.ts');
+    (await import('./src/config.ts')).addThreads();
+    await (await import('./src/hosting/wire/names.ts')).openNames((await import('./src/cli/machine.ts')).realClock)('localhost');
+    console.log(/Threads:\\s*(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]);`;
+
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script]);
+
+  expect(Number(stdout)).toBeGreaterThan(64);
 });
 
 describe('a connection', () => {

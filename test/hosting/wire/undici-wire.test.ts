@@ -11,7 +11,7 @@ import {
   type WireRequest,
   type WireResponse,
 } from '../../../src/hosting/wire/wire.ts';
-import { eventually } from '../../support/real-time.ts';
+import { eventually, realClock } from '../../support/real-time.ts';
 import { loopbackRules } from '../support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -50,7 +50,7 @@ async function server(
 }
 
 function opened(): OpenWire {
-  const wire = openUndiciWire(loopbackRules, openNames());
+  const wire = openUndiciWire(loopbackRules, openNames(realClock));
   closers.push(() => wire.close());
   return wire;
 }
@@ -296,7 +296,7 @@ describe('the proxy', () => {
 
   it('is left out for this machine', async () => {
     const { origin } = await server(respond('{}'));
-    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames());
+    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames(realClock));
     closers.push(() => wire.close());
 
     const { outcome } = await exchanged(wire, origin);
