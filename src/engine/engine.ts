@@ -186,7 +186,7 @@ export class Engine {
     const isWish = isWished(object, before);
     // Our own status write needs no further reconcile.
     if (own === undefined || isWish)
-      this.#queue.enqueue(key, urgencyOf(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
+      this.#queue.enqueue(key, urgencyOfChange(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
     this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
     for (const name of stored.indexKeys)
@@ -317,7 +317,7 @@ function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): 
 }
 
 /** Returns how urgent a changed object is. Edits go before creations, so that one edit does not wait for ten thousand new objects. */
-function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
+function urgencyOfChange(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;

@@ -375,10 +375,10 @@ interface AllowedNamespaces {
   };
 }
 
-type Labels = Readonly<Record<string, string>>;
+type NamespaceLabels = Readonly<Record<string, string>>;
 
 /** True when a namespace may use the account. By default no namespace may, and a selector needs the labels of the namespace. */
-function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
+function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: NamespaceLabels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = allowed.selector;
@@ -388,7 +388,7 @@ function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels:
 
 function holds(
   expression: NonNullable<NonNullable<AllowedNamespaces['selector']>['matchExpressions']>[number],
-  labels: Labels,
+  labels: NamespaceLabels,
 ): boolean {
   const value = labels[expression.key];
   const values = expression.values ?? [];

@@ -33,13 +33,13 @@ import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
 /** Everything outside of an object that its pass needs, with the account as kinds see it. */
-type Given = Omit<Resources, 'opened'> & { readonly account: AccountView };
+type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
 /** Builds the pass from the current state of the reconcile. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
-  given: Given,
+  given: PassInput,
 ): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;

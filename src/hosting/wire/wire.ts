@@ -115,7 +115,7 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
 
 /** Describes a failure by its error code, since the error's message may contain addresses or text of the server. */
 function failureOf(error: unknown): WireFailure {
-  if (error instanceof Ended) return { failed: 'connection', message: error.message };
+  if (error instanceof ExchangeEnded) return { failed: 'connection', message: error.message };
   const causes = [error, error instanceof Error ? error.cause : undefined];
   const refused = causes.find((cause) => cause instanceof HostNotAllowed);
   if (refused !== undefined) return { failed: 'hostNotAllowed', message: refused.message };
@@ -159,10 +159,10 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
     const received = await collect(dispatcher, options, {
       signal: request.signal,
       mostBytes: largestBytes,
-      tooLarge: () => new Ended('the answer is larger than 8 MiB'),
+      tooLarge: () => new ExchangeEnded('the answer is larger than 8 MiB'),
       mayStart: () => {
         const no = request.start();
-        return no === undefined ? undefined : new Ended(no);
+        return no === undefined ? undefined : new ExchangeEnded(no);
       },
     });
     return { status: received.status, headers: received.headers, text: textOf(received.body) };
@@ -172,6 +172,6 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
 }
 
 /** Thrown when the operator itself ends an exchange; the message says why. */
-class Ended extends Error {
-  override readonly name = 'Ended';
+class ExchangeEnded extends Error {
+  override readonly name = 'ExchangeEnded';
 }
