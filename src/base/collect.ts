@@ -5,19 +5,7 @@
  * before the bytes are sent.
  */
 
-/** Undici's handle on a running request, with which the request can be aborted. */
-interface Controller {
-  abort(reason: Error): void;
-}
-
-/** The callbacks that undici calls during a request: its `Dispatcher.DispatchHandler`, declared without importing the package. */
-export interface ResponseHandler {
-  readonly onRequestStart: (controller: Controller) => void;
-  readonly onResponseStart: (controller: Controller, status: number, headers: ReceivedHeaders) => void;
-  readonly onResponseData: (controller: Controller, part: Buffer) => void;
-  readonly onResponseEnd: () => void;
-  readonly onResponseError: (controller: Controller, error: Error) => void;
-}
+import type { Dispatcher } from 'undici';
 
 export type ReceivedHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -43,7 +31,8 @@ export interface Bounds {
  * than everything else.
  */
 export function collect(
-  dispatch: (handler: ResponseHandler) => void,
+  dispatcher: Dispatcher,
+  options: Dispatcher.DispatchOptions,
   { signal, mostBytes, tooLarge, mayStart }: Bounds,
 ): Promise<Received> {
   return new Promise((resolve, reject) => {
@@ -51,17 +40,17 @@ export function collect(
     let size = 0;
     let status = 0;
     let headers: ReceivedHeaders = {};
-    const end = (controller: Controller, error: Error): void => {
+    const end = (controller: Dispatcher.DispatchController, error: Error): void => {
       reject(error);
       controller.abort(error);
     };
-    let started: Controller | undefined;
+    let started: Dispatcher.DispatchController | undefined;
     const aborted = (): void => {
       reject(signal.reason as Error);
       started?.abort(signal.reason as Error);
     };
     signal.addEventListener('abort', aborted, { once: true });
-    dispatch({
+    dispatcher.dispatch(options, {
       onRequestStart: (controller) => {
         started = controller;
         // The caller may have aborted the request while it waited for a connection.

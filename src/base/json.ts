@@ -120,23 +120,16 @@ export function canonicalJson(value: unknown): string {
 }
 
 /**
- * Compares resourceVersions: below zero when `a` is older than `b`, zero when they are the same, above zero when `a` is newer.
+ * True if resourceVersion `a` is older than `b`.
  *
  * A resourceVersion is a decimal string of up to 128 bits, too large for a number. So the strings are compared by length, then
  * character by character.
  */
-export function compareVersions(a: string, b: string): number {
-  if (a.length !== b.length) return a.length < b.length ? -1 : 1;
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+export function isOlderVersion(a: string, b: string): boolean {
+  return a.length === b.length ? a < b : a.length < b.length;
 }
 
-/** True if this text is a resourceVersion that `compareVersions` can compare. */
+/** True if this text is a resourceVersion that `isOlderVersion` can compare. */
 export function isVersion(text: string): boolean {
   return /^[1-9][0-9]{0,38}$/.test(text);
-}
-
-/** True if resourceVersion `a` is older than `b`. */
-export function isOlderVersion(a: string, b: string): boolean {
-  return compareVersions(a, b) < 0;
 }

@@ -128,15 +128,15 @@ export function inTime<Value>(
 }
 
 /** Waits `delayMs`, or until the signal is aborted. */
-export function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
+export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {
-    if (signal.aborted) return resolve();
+    if (signal?.aborted === true) return resolve();
     const end = (): void => {
       cancel();
-      signal.removeEventListener('abort', end);
+      signal?.removeEventListener('abort', end);
       resolve();
     };
     const cancel = clock.after(delayMs, end);
-    signal.addEventListener('abort', end, { once: true });
+    signal?.addEventListener('abort', end, { once: true });
   });
 }

@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { momentOf } from '../base/time.ts';
-import { hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
+import { addThreads, hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
 import type { Log } from '../engine/ports.ts';
 import { type MeasuredHosting, openHosting } from '../hosting/service.ts';
 import { KubeClient } from '../kube/client/client.ts';
@@ -24,6 +24,7 @@ const stopMs = 25_000;
 export const run = command(runCommand, ({ settings }) => operate(settings));
 
 async function operate(settings: RunSettings): Promise<number> {
+  addThreads();
   const started = momentOf(realClock);
   const log = openLog(settings.logLevel, process.stdout.isTTY);
   const metrics = new MetricRegistry();

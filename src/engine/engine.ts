@@ -20,7 +20,7 @@ import {
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
-import type { CacheEvent, KubeObject, ListListener } from './ports.ts';
+import type { CacheEvent, KubeObject, ListListener, MaterialName } from './ports.ts';
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
@@ -104,13 +104,13 @@ export class Engine {
   }
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */
-  materialChanged(kind: 'secret' | 'configMap', namespace: string, name: string): void {
-    this.#wake(indexKey[kind](namespace, name));
+  materialChanged(material: MaterialName): void {
+    this.#wake(indexKey.material(material));
   }
 
   /** True when the spec of some object names this Secret or ConfigMap. */
-  usesMaterial(kind: 'secret' | 'configMap', namespace: string, name: string): boolean {
-    return this.#parts.objects.indexedBy(indexKey[kind](namespace, name)).length > 0;
+  usesMaterial(material: MaterialName): boolean {
+    return this.#parts.objects.indexedBy(indexKey.material(material)).length > 0;
   }
 
   /**
@@ -186,7 +186,7 @@ export class Engine {
     const isWish = isWished(object, before);
     // Our own status write needs no further reconcile.
     if (own === undefined || isWish)
-      this.#queue.enqueue(key, urgencyOf(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
+      this.#queue.enqueue(key, urgencyOfChange(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
     this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
     for (const name of stored.indexKeys)
@@ -317,7 +317,7 @@ function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): 
 }
 
 /** Returns how urgent a changed object is. Edits go before creations, so that one edit does not wait for ten thousand new objects. */
-function urgencyOf(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
+function urgencyOfChange(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;

@@ -77,7 +77,7 @@ export interface Read<Item = unknown> {
   readonly rateLimitedMs?: number;
   /** Returns the group of an item. A change of any item in a group wakes the objects that look at the whole group. */
   groupOf?(item: Item): string | undefined;
-  /** Fields whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
+  /** Fields at any depth whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
   readonly moving?: readonly string[];
   /** True while the items call for quick polls, such as while an environment is updating or an operation runs. */
   busy?(items: ReadonlyMap<string, Item>): boolean;
@@ -168,6 +168,9 @@ export interface ServiceSettings {
   /** The account's name in metrics. Without a name nothing is measured, as for the second credential of an account. */
   readonly name?: string;
 }
+
+/** An account of the service, at its endpoint. */
+export type ServicePlace = Pick<Service, 'endpoint' | 'accountId'>;
 
 /**
  * Called when a list has ended. `changed` has the ids of items that differ from the previous list. After a first list, it has the
@@ -261,6 +264,13 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   | { readonly type: 'ERROR'; readonly code: number; readonly message: string };
 
+/** The time that the API server gave in its last answer. */
+export interface ServerDate {
+  readonly dateMs: number;
+  /** Monotonic time at which the answer arrived. */
+  readonly seenAt: number;
+}
+
 /** One operation of a JSON patch. */
 export interface PatchOperation {
   readonly op: 'add' | 'remove' | 'replace' | 'test';
@@ -285,8 +295,7 @@ export interface KubeApi {
     operations: readonly PatchOperation[],
   ): Promise<KubeObject>;
   delete(resource: Resource, namespace: string | undefined, name: string): Promise<void>;
-  /** The API server's clock at its last answer, and when that was (monotonic). */
-  serverDate?(): { readonly dateMs: number; readonly seenAt: number } | undefined;
+  serverDate?(): ServerDate | undefined;
 }
 
 /** Why a request to the Kubernetes API failed. */
@@ -379,6 +388,13 @@ export interface EventRecorder {
 export interface Leadership {
   /** Returns undefined when this process may act, otherwise the reason why not. Checks the monotonic and the wall clock. */
   mayAct(): string | undefined;
+}
+
+/** Names a Secret or ConfigMap. */
+export interface MaterialName {
+  readonly kind: 'Secret' | 'ConfigMap';
+  readonly namespace: string;
+  readonly name: string;
 }
 
 /** Reads Secrets and ConfigMaps; undefined where one does not exist. */

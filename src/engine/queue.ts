@@ -341,11 +341,11 @@ export class Workers {
   }
 
   async #work(key: string): Promise<void> {
-    const { clock, metrics, queue } = this.#options;
+    const { clock, log, metrics, queue, reconcile, sayFailed } = this.#options;
     const [kind = ''] = key.split('/');
     const startedAt = clock.monotonic();
     try {
-      const ended = await this.#options.reconcile(key);
+      const ended = await reconcile(key);
       // A reconcile that ended as `quiet` may have sent nothing to Kubernetes, so it proves no success.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
@@ -353,7 +353,8 @@ export class Workers {
     } catch (error) {
       metrics.count('apphosting_reconciles_total', { kind, result: 'error' });
       this.#logFailed(key, error);
-      await this.#sayFailed(key, error);
+      const unwritten = 'the failure of a reconcile could not be written to status';
+      await sayFailed(key, error).catch((again: unknown) => log.debug({ err: again, object: key }, unwritten));
       queue.retry(key, urgencies.change);
     }
     metrics.observe('apphosting_reconcile_seconds', { kind }, (clock.monotonic() - startedAt) / 1_000);
@@ -397,13 +398,5 @@ export class Workers {
     const isNews = !isShared && this.#thrown.get(key) !== text;
     log[isNews ? 'error' : 'debug']({ err: error, object: key }, 'a reconcile failed');
     this.#thrown.set(key, isShared ? (this.#thrown.get(key) ?? '') : text);
-  }
-
-  async #sayFailed(key: string, error: unknown): Promise<void> {
-    try {
-      await this.#options.sayFailed(key, error);
-    } catch (again) {
-      this.#options.log.debug({ err: again, object: key }, 'the failure of a reconcile could not be written to status');
-    }
   }
 }

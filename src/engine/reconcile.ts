@@ -257,8 +257,11 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
 }
 
 function prepare(context: ReconcileContext, resources: Resources): void {
-  const { inProcess, object, parts, stored } = context;
-  rebind(context, resources);
+  const { inProcess, memory, object, parts, stored } = context;
+  const { endpoint, accountId } = resources.opened.service;
+  // Bind the object to another endpoint that the account's owner accepted. A one-time request stays bound to where it was made.
+  if (stored.kind.life === 'long' && memory.binding !== undefined && memory.binding.endpoint !== endpoint)
+    context.remember({ binding: { endpoint, accountId } });
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
@@ -380,17 +383,6 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const waiting = `waiting for ${step.read.first.endpoint}`;
   if (pause === undefined) return say('ReadingService', waiting);
   return say('Throttled', `${waiting}: the service asked to slow down, and ${pause}`);
-}
-
-/**
- * Binds the object to another endpoint that the account's owner accepted. A one-time request stays bound to the endpoint where it
- * was made.
- */
-function rebind(context: ReconcileContext, { opened }: Resources): void {
-  const { binding } = context.memory;
-  const { endpoint, accountId } = opened.service;
-  if (context.stored.kind.life !== 'long' || binding === undefined || binding.endpoint === endpoint) return;
-  context.remember({ binding: { endpoint, accountId } });
 }
 
 /** With `reconcile-at`, asks for rate-limited reads (the state of an alert) too. Returns true while such a read is awaited. */

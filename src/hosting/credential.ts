@@ -45,8 +45,14 @@ interface Unauthorized {
   readonly nextTryAt: number;
 }
 
-const unauthorized: Seen = { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' };
-const throttled: Seen = { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' };
+/** Why a request gets no turn. */
+type Refused = 'throttled' | 'unauthorized' | 'stopped';
+
+const refusals: Readonly<Record<Refused, Seen>> = {
+  unauthorized: { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' },
+  throttled: { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' },
+  stopped: { was: 'notSent', hostNotAllowed: false, message: 'the account is being closed' },
+};
 
 /** Returns the value of the metric label `outcome`. There are only few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {
@@ -104,13 +110,9 @@ export class Credential {
   /** Waits for a turn in the budget, then sends one request. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const finding = this.#unauthorized !== undefined;
-    if (finding && !this.#claimTry()) return unauthorized;
+    if (finding && !this.#claimTry()) return refusals.unauthorized;
     const turn = await this.budget.turn(passage);
-    if (!turn.granted) {
-      if (turn.why === 'stopped')
-        return { was: 'notSent', hostNotAllowed: false, message: 'the account is being closed' };
-      return turn.why === 'unauthorized' ? unauthorized : throttled;
-    }
+    if (!turn.granted) return refusals[turn.why];
     try {
       const seen = await transport(request, passage);
       this.#learn(seen, turn.at, finding);
@@ -174,8 +176,6 @@ export interface Allowance {
 export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: Refused };
-
-type Refused = 'throttled' | 'unauthorized' | 'stopped';
 
 /** The limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };

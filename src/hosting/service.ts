@@ -50,7 +50,7 @@ export interface MeasuredHosting extends Hosting {
 /** Starts the hosting layer, which opens services. */
 export function openHosting(options: HostingOptions): MeasuredHosting {
   const { clock, entropy, metrics, hostRules } = options;
-  const resolve = openNames({ clock });
+  const resolve = openNames(clock);
   const doors = new Map<string, Door>();
   const measured = new Set<() => void>();
   const openDoor = (): Door => ({

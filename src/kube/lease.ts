@@ -23,7 +23,7 @@ import type { KubeWire } from './client/parse.ts';
 import { microTime, inTime, type Moment, momentOf, pause } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type Resource } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
-import { compareVersions, isRecord } from '../base/json.ts';
+import { isOlderVersion, isRecord } from '../base/json.ts';
 
 /** Returns the times of a lease with this duration, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
 export function leasePaceOf(leaseMs: number) {
@@ -213,7 +213,7 @@ export class LeaseElection implements Leadership {
     const newest = this.#newest;
     this.#newest = resourceVersion;
     // A lease that was deleted and created again has a newer resourceVersion too, so only a restore makes it older.
-    if (newest === undefined || compareVersions(resourceVersion, newest) >= 0) return false;
+    if (newest === undefined || !isOlderVersion(resourceVersion, newest)) return false;
     this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
     this.#isolate(() => this.#options.onRewind?.());
     return true;

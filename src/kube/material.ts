@@ -6,25 +6,17 @@
  * is still under way. If watching is off, the objects in use are read again every minute, so that a change, creation or
  * deletion is noticed within one round. Objects that no resource uses any more are not read.
  */
-import type { V1ConfigMap, V1Secret } from '@kubernetes/client-node';
 import { isRecord, Secret } from '../base/json.ts';
-import type { KubeObject, Material, Resource, Troubles } from '../engine/ports.ts';
+import type { KubeObject, Material, MaterialName, Resource, Troubles } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { Reflector } from './reflector.ts';
-import { identityOf, type Unchecked } from './client/parse.ts';
+import { identityOf } from './client/parse.ts';
 
 export const secretResource: Resource = { group: '', version: 'v1', plural: 'secrets', namespaced: true };
 export const configMapResource: Resource = { group: '', version: 'v1', plural: 'configmaps', namespaced: true };
 
 const keepMs = 1_000;
 const everyMs = 60_000;
-
-/** Names a Secret or ConfigMap that changed. */
-interface MaterialChange {
-  readonly kind: 'Secret' | 'ConfigMap';
-  readonly namespace: string;
-  readonly name: string;
-}
 
 const resources = { Secret: secretResource, ConfigMap: configMapResource } as const;
 
@@ -34,8 +26,8 @@ interface MaterialOptions extends KubeMeans {
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves one namespace. */
   readonly namespace?: string;
-  readonly isUsed: (change: MaterialChange) => boolean;
-  readonly onChanged: (change: MaterialChange) => void;
+  readonly isUsed: (change: MaterialName) => boolean;
+  readonly onChanged: (change: MaterialName) => void;
   /** Called when a watch notices that the cluster was restored from a backup; `by` is the name of the watch. */
   readonly onRewind?: (by: string) => void;
 }
@@ -46,7 +38,7 @@ export class KubeMaterial implements Material {
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /** Used when watching is off: the version of each Secret or ConfigMap that resources have read; undefined if the object did not exist. */
-  readonly #seen = new Map<string, { readonly asked: MaterialChange; version: string | undefined }>();
+  readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
   #stopped = false;
 
@@ -70,18 +62,16 @@ export class KubeMaterial implements Material {
   async secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined> {
     const object = await this.#read({ kind: 'Secret', namespace, name });
     if (object === undefined) return undefined;
-    const { data }: Unchecked<V1Secret> = object;
-    const texts = textsOf(data, (text) => Buffer.from(text, 'base64').toString('utf8'));
+    const texts = textsOf(object['data'], (text) => Buffer.from(text, 'base64').toString('utf8'));
     return new Map([...texts].map(([key, text]) => [key, new Secret(text)] as const));
   }
 
   async configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined> {
     const object = await this.#read({ kind: 'ConfigMap', namespace, name });
-    const { data }: Unchecked<V1ConfigMap> = object ?? {};
-    return object === undefined ? undefined : textsOf(data, (text) => text);
+    return object === undefined ? undefined : textsOf(object['data'], (text) => text);
   }
 
-  #read(asked: MaterialChange): Promise<KubeObject | undefined> {
+  #read(asked: MaterialName): Promise<KubeObject | undefined> {
     const { clock, watch } = this.#options;
     const key = keyOf(asked);
     const known = this.#kept.get(key);
@@ -101,7 +91,7 @@ export class KubeMaterial implements Material {
     return value;
   }
 
-  #get({ kind, namespace, name }: MaterialChange): Promise<KubeObject | undefined> {
+  #get({ kind, namespace, name }: MaterialName): Promise<KubeObject | undefined> {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
@@ -134,7 +124,7 @@ export class KubeMaterial implements Material {
     }
   }
 
-  #watch(kind: MaterialChange['kind']): Reflector {
+  #watch(kind: MaterialName['kind']): Reflector {
     return new Reflector({
       ...this.#options,
       resource: resources[kind],
@@ -153,7 +143,7 @@ export class KubeMaterial implements Material {
   }
 }
 
-function keyOf({ kind, namespace, name }: MaterialChange): string {
+function keyOf({ kind, namespace, name }: MaterialName): string {
   return `${kind}/${namespace}/${name}`;
 }
 

@@ -5,7 +5,7 @@
  * see, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
  * status records the answer of the service, unless the object is gone or its status has a journal that is no longer ours.
  */
-import { Backoff, inTime, pause } from '../base/time.ts';
+import { Backoff, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
 import {
   KubeError,
@@ -28,8 +28,6 @@ interface ObjectWriterOptions extends KubeMeans {
 /** Writes the status of our objects, adds our finalizer and removes it. */
 export class KubeObjectWriter implements ObjectWriter {
   readonly #options: ObjectWriterOptions;
-  readonly #commits = new Set<Promise<Written>>();
-  readonly #dying = new AbortController();
 
   constructor(options: ObjectWriterOptions) {
     this.#options = options;
@@ -45,40 +43,14 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#putStatus(object, status));
   }
 
-  commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
-    const done = this.#untilWritten(object, render).finally(() => this.#commits.delete(done));
-    this.#commits.add(done);
-    return done;
-  }
-
-  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
-  hold(object: KubeObject): Promise<Written> {
-    return written(this.#setFinalizers(object, (others) => [...others, finalizer]));
-  }
-
-  /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
-  release(object: KubeObject): Promise<Written> {
-    return written(this.#setFinalizers(object, (others) => others));
-  }
-
-  /** Waits until all answers of the service are written to status; returns how many are still unwritten at the deadline. */
-  async drain(deadlineMs: number): Promise<number> {
-    const all = Promise.allSettled(this.#commits);
-    await inTime(this.#options.clock, deadlineMs, all);
-    const left = this.#commits.size;
-    this.#dying.abort();
-    return left;
-  }
-
-  async #untilWritten(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
+  async commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written> {
     const { clock, entropy, log } = this.#options;
-    const { signal } = this.#dying;
     const { uid } = object.metadata;
     const backoff = new Backoff(commitPace, clock, entropy);
     let live: KubeObject | undefined = object;
     let refusals = 0;
     let isTold = false;
-    while (!signal.aborted) {
+    for (;;) {
       try {
         live ??= await this.readLive(object);
         if (live?.metadata.uid !== uid) return { is: 'gone' };
@@ -97,10 +69,19 @@ export class KubeObjectWriter implements ObjectWriter {
         const fields = { waitMs: Math.round(waitMs), uid };
         log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
         isTold = true;
-        await pause(clock, waitMs, signal);
+        await pause(clock, waitMs);
       }
     }
-    return { is: 'conflict' };
+  }
+
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
+  hold(object: KubeObject): Promise<Written> {
+    return written(this.#setFinalizers(object, [finalizer]));
+  }
+
+  /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
+  release(object: KubeObject): Promise<Written> {
+    return written(this.#setFinalizers(object, []));
   }
 
   /** Replaces the whole status of this version of the object, unless the status is the same already. */
@@ -117,14 +98,11 @@ export class KubeObjectWriter implements ObjectWriter {
     return now;
   }
 
-  /** Replaces the whole list of finalizers, on exactly this version of the object. */
-  async #setFinalizers(
-    object: KubeObject,
-    from: (others: readonly string[]) => readonly string[],
-  ): Promise<KubeObject> {
+  /** Replaces the whole list of finalizers, on exactly this version of the object: those of others stay, and `ours` are added. */
+  async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
-    const finalizers = from(now.filter((one) => one !== finalizer));
+    const finalizers = [...now.filter((one) => one !== finalizer), ...ours];
     if (finalizers.length === now.length) return object;
     const operations: PatchOperation[] = [
       { op: 'test', path: '/metadata/uid', value: uid },

@@ -3,13 +3,13 @@ import type { Clock } from '../base/time.ts';
 import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
 
 /** The kind of an outage: Kubernetes does not answer, or Kubernetes refuses the operator. A failure of a single object is no outage. */
-type Trouble = 'silent' | 'refusing';
+type OutageKind = 'silent' | 'refusing';
 
 /** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
 const askAgainMs = 10_000;
 
 /** The error reasons that count as an outage. A 403 does not count, since other objects or verbs may be allowed. */
-const troubleOf: Readonly<Partial<Record<KubeReason, Trouble>>> = {
+const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
   unavailable: 'silent',
   throttled: 'silent',
   unauthorized: 'refusing',
@@ -30,7 +30,7 @@ export class Outage implements Troubles {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #askAgain: (who: readonly string[]) => void;
-  readonly #open = new Map<Trouble, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
+  readonly #open = new Map<OutageKind, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
   /** `askAgain` is called with the keys of the objects that failed and may now succeed. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {

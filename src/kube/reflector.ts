@@ -31,7 +31,7 @@ import {
 import type { KubeMeans } from './means.ts';
 import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
-import { compareVersions } from '../base/json.ts';
+import { isOlderVersion } from '../base/json.ts';
 
 /** Sizes and durations of a reflector in production. */
 const usualPace = {
@@ -199,7 +199,7 @@ export class Reflector {
     this.#listBecause = undefined;
     const rewinds = this.#rewinds;
     const { objects, version } = await this.#all();
-    const older = this.#seen !== undefined && compareVersions(version, this.#seen) < 0;
+    const older = this.#seen !== undefined && isOlderVersion(version, this.#seen);
     const noticed = older || this.#cache.isAhead(objects);
     if (noticed && this.#rewinds === this.#rewindsHandled) this.#reportRewind(version);
     const rewound = noticed || rewinds > this.#rewindsHandled;
@@ -252,7 +252,7 @@ export class Reflector {
   async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);
     this.#answered();
-    if (this.#seen !== undefined && compareVersions(resourceVersion, this.#seen) < 0) throw new Relist('rewind');
+    if (this.#seen !== undefined && isOlderVersion(resourceVersion, this.#seen)) throw new Relist('rewind');
   }
 
   async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
@@ -348,7 +348,7 @@ export class Reflector {
 
   /** Records the newest resourceVersion. Throws if the version runs backwards, such as after a restore of the cluster. */
   #advance(version: string): void {
-    if (this.#seen !== undefined && compareVersions(version, this.#seen) < 0) throw new Relist('backwards');
+    if (this.#seen !== undefined && isOlderVersion(version, this.#seen)) throw new Relist('backwards');
     this.#seen = version;
   }
 
@@ -438,7 +438,7 @@ class ObjectCache {
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
-    if (known !== undefined && compareVersions(object.metadata.resourceVersion, known.metadata.resourceVersion) <= 0) {
+    if (known !== undefined && !isOlderVersion(known.metadata.resourceVersion, object.metadata.resourceVersion)) {
       return [];
     }
     this.#objects.set(key, object);
@@ -460,7 +460,7 @@ class ObjectCache {
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
-      return known?.uid === metadata.uid && compareVersions(metadata.resourceVersion, known.resourceVersion) < 0;
+      return known?.uid === metadata.uid && isOlderVersion(metadata.resourceVersion, known.resourceVersion);
     });
   }
 

@@ -7,7 +7,7 @@ import { type KubeApi, KubeError, type KubeObject, type KubeReason, type WatchEv
 import { KubeObjectWriter } from '../../src/kube/object-writer.ts';
 import { eventResource } from '../../src/kube/events.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
-import { compareVersions, isVersion } from '../../src/base/json.ts';
+import { isOlderVersion, isVersion } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { realClock, realEntropy } from '../support/real-time.ts';
 import { present, thing, things } from './example.ts';
@@ -128,7 +128,7 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       expect(edited.metadata.generation).toBe(2);
       expect(labelled.metadata.generation).toBe(2);
       expect(labelled.metadata.labels).toEqual({ a: 'b' });
-      expect(compareVersions(labelled.metadata.resourceVersion, edited.metadata.resourceVersion)).toBeGreaterThan(0);
+      expect(isOlderVersion(edited.metadata.resourceVersion, labelled.metadata.resourceVersion)).toBe(true);
     });
 
     it('keeps its version when nothing changes', async () => {
@@ -172,7 +172,7 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
       expect(written.status).toEqual({ phase: 'Ready' });
       expect(written.spec).toEqual(made.spec);
       expect(written.metadata.generation).toBe(1);
-      expect(compareVersions(written.metadata.resourceVersion, made.metadata.resourceVersion)).toBeGreaterThan(0);
+      expect(isOlderVersion(made.metadata.resourceVersion, written.metadata.resourceVersion)).toBe(true);
     });
 
     it('is not touched by a write of the object', async () => {
@@ -316,8 +316,7 @@ export function describeKubeContract(open: () => Promise<OpenedCluster>): void {
 
       expect(namesOf(events)).toEqual(['ADDED watched', 'MODIFIED watched', 'DELETED watched']);
       const versions = events.map((event) => ('object' in event ? event.object.metadata.resourceVersion : ''));
-      expect(versions.toSorted(compareVersions)).toEqual(versions);
-      expect(new Set(versions).size).toBe(3);
+      expect(versions.slice(1).map((version, at) => isOlderVersion(versions[at] ?? '', version))).toEqual([true, true]);
     });
 
     it('of metadata tells nothing else', async () => {

@@ -75,7 +75,6 @@ describe('committing an id', () => {
 
     expect((await committed).is).toBe('written');
     expect(statusNow()).toEqual({ id: 'env-1' });
-    expect(await writer.drain(0)).toBe(0);
   });
 
   it('writes over the newest form, with what the caller makes of it', async () => {
@@ -111,21 +110,6 @@ describe('committing an id', () => {
     expect(await committed).toMatch(/^Error: an answer cannot be written to status: .*invalid/);
   });
 
-  it('is waited for when the process ends, and abandoned only then', async () => {
-    const { writer, api, made, clock } = await scene();
-    api.inject({ times: 1_000, effect: 'before', outcome: 'unavailable' });
-    let isOver = false;
-    const committed = writer.commitStatus(made, () => ({ id: 'env-1' })).finally(() => (isOver = true));
-
-    const drained = writer.drain(20_000);
-    await clock.advance(19_000);
-    expect(isOver).toBe(false);
-    await clock.advance(1_000);
-
-    expect(await drained).toBe(1);
-    expect((await committed).is).toBe('conflict');
-  });
-
   it('lets a mistake of its caller be seen', async () => {
     const { writer, made } = await scene();
     const statusOver = (): never => {
@@ -133,7 +117,6 @@ describe('committing an id', () => {
     };
 
     await expect(writer.commitStatus(made, statusOver)).rejects.toThrow('a mistake');
-    expect(await writer.drain(0)).toBe(0);
   });
 });
 

@@ -20,7 +20,7 @@ const layers: Readonly<Record<string, Layer>> = {
   'cli/': { sees: [''], packages: 'all', node: 'all' },
   'sandbox/': { sees: [''], packages: 'all', node: 'all' },
   'config.ts': { sees: [], packages: [], node: 'all' },
-  'base/': { sees: ['base/'], packages: [], node: pure },
+  'base/': { sees: ['base/'], packages: ['undici'], node: pure },
   'engine/': { sees: ['engine/', 'base/'], packages: [], node: pure },
   'engine/kind/': { sees: ['engine/kind/', 'engine/ports.ts', 'base/'], packages: [], node: pure },
   'kinds/': {

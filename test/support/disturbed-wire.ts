@@ -64,7 +64,7 @@ export function received(reply: Reply, signal: AbortSignal): ReturnType<Wire> {
       return timedOut(signal);
     case 'answered': {
       if (reply.truncate !== undefined) return Promise.resolve({ failed: 'connection', message: 'cut off' });
-      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'tooLarge', message: 'too large' });
+      if (reply.hugeBody !== undefined) return Promise.resolve({ failed: 'connection', message: 'too large' });
       return Promise.resolve({ status: reply.status, headers: reply.headers, text: reply.body });
     }
   }

@@ -6,7 +6,7 @@ import { openUndiciWire, type OpenWire, type Wire } from '../../hosting/wire/wir
 
 /** Opens HTTP connections to hosts that the host rules allow. Fails any request that is not a GET before a connection is opened. */
 export function openReadingWire(hostRules: HostRules, clock: Clock): OpenWire {
-  const open = openUndiciWire(hostRules, openNames({ clock }));
+  const open = openUndiciWire(hostRules, openNames(clock));
   const wire: Wire = async (request) => {
     if (request.method === 'GET' && request.body === undefined && !request.writes) return open.wire(request);
     return { failed: 'connection', message: `this command only reads: ${request.method} is not sent` };

@@ -1,9 +1,8 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
 import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
-import { KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
-import type { CommandApi } from '../../kube/client/api-classes.ts';
-import { KubeTransport } from '../../kube/client/transport.ts';
+import { type KubeApi, KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
+import { KubeClient } from '../../kube/client/client.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
 import { realClock } from '../machine.ts';
 
@@ -23,6 +22,10 @@ export const clusterFlags = {
 
 /** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
+
+/** The part of the Kubernetes API that the commands use. */
+export type CommandApi = Pick<KubeApi, 'get' | 'list' | 'patch' | 'serverDate'> &
+  Partial<Pick<KubeClient, 'isAllowed'>>;
 
 /** An open cluster. Disposing of it closes its connections. */
 export interface OpenCluster {
@@ -54,9 +57,7 @@ async function connected(settings: ClusterSettings): Promise<OpenCluster> {
   const credentials = await credentialsOf(settings);
   const { requestTimeout: seconds } = settings;
   const limits = seconds === undefined ? {} : { requestMs: seconds * 1_000 };
-  // Import the API classes only here: they are half of the code that a command loads, and many commands open no cluster.
-  const { ClassedApi } = await import('../../kube/client/api-classes.ts');
-  const api = new ClassedApi(new KubeTransport(credentials, realClock, limits));
+  const api = new KubeClient(credentials, realClock, limits);
   const namespace = credentials.namespace ?? 'default';
   return { api, namespace, server: credentials.server.origin, [Symbol.asyncDispose]: () => api.close() };
 }

@@ -36,8 +36,6 @@ export const operatorName = 'apphosting-operator';
 /** The API resource of namespaces, which the operator watches for their labels. */
 export const namespaceResource: Resource = { group: '', version: 'v1', plural: 'namespaces', namespaced: false };
 
-const materialTies = { Secret: 'secret', ConfigMap: 'configMap' } as const;
-
 /** Creates an operator from its parts. The operator does nothing until `watch` and `act` are called. */
 export function createOperator(options: OperatorOptions) {
   const { api, clock, entropy, log, namespace } = options;
@@ -63,8 +61,8 @@ export function createOperator(options: OperatorOptions) {
     ...scope,
     watch: options.secretWatch,
     onRewind: rewound,
-    isUsed: ({ kind, namespace: of, name }) => engine.usesMaterial(materialTies[kind], of, name),
-    onChanged: ({ kind, namespace: of, name }) => engine.materialChanged(materialTies[kind], of, name),
+    isUsed: (one) => engine.usesMaterial(one),
+    onChanged: (one) => engine.materialChanged(one),
   });
   const labels =
     namespace === undefined
@@ -124,7 +122,6 @@ export function createOperator(options: OperatorOptions) {
     ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();
-      await writer.drain(10_000);
       await Promise.all([...caches.map((cache) => cache.stop()), material.stop()]);
       await events.close(2_000);
     },

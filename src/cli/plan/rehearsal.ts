@@ -172,7 +172,7 @@ class Stage {
     this.#materials = materials;
     for (const [key] of changed) {
       const { kind, namespace, name } = partsOfKey(key);
-      this.#engine.materialChanged(kind === 'Secret' ? 'secret' : 'configMap', namespace, name);
+      this.#engine.materialChanged({ kind: kind === 'Secret' ? 'Secret' : 'ConfigMap', namespace, name });
     }
     const wanted = new Set(scene.objects.map(({ key }) => key));
     for (const key of this.#objects.all().map(keyOfObject)) if (!wanted.has(key)) this.#objects.delete(key);

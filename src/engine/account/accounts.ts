@@ -56,8 +56,6 @@ export class Accounts {
   readonly #opened = new Map<string, OpenAccount>();
   /** The settings with which each account was last opened, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** The promises of closed services that may still have calls under way. */
-  readonly #ending = new Set<Promise<void>>();
   /** Why the last attempt to open an account failed. */
   readonly #closed = new Map<string, Closed>();
 
@@ -128,22 +126,14 @@ export class Accounts {
     };
     this.#opened.set(stored.key, opened);
     // Do not wait for the old service: its calls under way end by themselves.
-    if (known !== undefined) void this.#end(known);
+    if (known !== undefined) void ended(known);
     return opened;
   }
 
   async close(key: string): Promise<void> {
     const opened = this.#opened.get(key);
     this.#opened.delete(key);
-    if (opened !== undefined) await this.#end(opened);
-  }
-
-  #end(opened: OpenAccount): Promise<void> {
-    const ending = Promise.allSettled(servicesOf(opened).map((one) => one.close())).then(() => {
-      this.#ending.delete(ending);
-    });
-    this.#ending.add(ending);
-    return ending;
+    if (opened !== undefined) await ended(opened);
   }
 
   /** Forgets an account that is gone from Kubernetes, and closes its service. */
@@ -154,7 +144,7 @@ export class Accounts {
   }
 
   async closeAll(): Promise<void> {
-    await Promise.all([...[...this.#opened.keys()].map((key) => this.close(key)), ...this.#ending]);
+    await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
   /** Builds the view of an account that kinds see. */
@@ -244,6 +234,11 @@ export function whyFrozen({ missing }: OpenAccount): string | undefined {
   return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
 }
 
+/** Closes the services of an account. */
+async function ended(opened: OpenAccount): Promise<void> {
+  await Promise.allSettled(servicesOf(opened).map((one) => one.close()));
+}
+
 /** Returns the open services of an account, one for each credential. */
 function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
@@ -280,17 +275,16 @@ async function settingsOf(
   const spec = specOf(stored);
   const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
-  const where = `Secret ${namespace}/${name}`;
-  if (secret === undefined)
-    return { reason: 'SecretMissing', message: `${where} does not exist; it must hold baseUrl and token` };
+  const unusable = (flaw: string): Closed => {
+    const message = `Secret ${namespace}/${name} ${flaw}; it must hold baseUrl and token`;
+    return { reason: 'SecretMissing', message };
+  };
+  if (secret === undefined) return unusable('does not exist');
   const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
-  if (baseUrl === undefined || token === undefined) {
-    const missing = baseUrl === undefined ? 'baseUrl' : 'token';
-    return { reason: 'SecretMissing', message: `${where} has no key "${missing}"; it must hold baseUrl and token` };
-  }
+  if (baseUrl === undefined) return unusable('has no key "baseUrl"');
+  if (token === undefined) return unusable('has no key "token"');
   const flaw = tokenFlaw(token.reveal().trim());
-  if (flaw !== undefined)
-    return { reason: 'SecretMissing', message: `${where} has ${flaw}; it must hold baseUrl and token` };
+  if (flaw !== undefined) return unusable(flaw);
   return {
     baseUrl: baseUrl.reveal().trim(),
     token,
@@ -304,10 +298,9 @@ async function settingsOf(
 
 /** Says what is wrong with a token; undefined for a good token. A header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
-  if (token === '') return 'an empty key "token"';
-  return /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)
-    ? undefined
-    : 'a key "token" with characters that a header cannot carry';
+  if (token === '') return 'has an empty key "token"';
+  const isSendable = /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token);
+  return isSendable ? undefined : 'has a key "token" with characters that a header cannot carry';
 }
 
 /** Builds the settings of the second credential, or says why it cannot be used, such as because of another baseUrl in its Secret. */
@@ -382,10 +375,10 @@ interface AllowedNamespaces {
   };
 }
 
-type Labels = Readonly<Record<string, string>>;
+type NamespaceLabels = Readonly<Record<string, string>>;
 
 /** True when a namespace may use the account. By default no namespace may, and a selector needs the labels of the namespace. */
-function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: Labels | undefined): boolean {
+function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: NamespaceLabels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = allowed.selector;
@@ -395,7 +388,7 @@ function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels:
 
 function holds(
   expression: NonNullable<NonNullable<AllowedNamespaces['selector']>['matchExpressions']>[number],
-  labels: Labels,
+  labels: NamespaceLabels,
 ): boolean {
   const value = labels[expression.key];
   const values = expression.values ?? [];

@@ -28,18 +28,18 @@ import type { ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
 import type { Closed, Accounts, OpenAccount } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
-import type { Service } from '../ports.ts';
+import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
 /** Everything outside of an object that its pass needs, with the account as kinds see it. */
-type Given = Omit<Resources, 'opened'> & { readonly account: AccountView };
+type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
 /** Builds the pass from the current state of the reconcile. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
-  given: Given,
+  given: PassInput,
 ): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;
@@ -342,9 +342,7 @@ function sameAccount(other: Stored, mine: Service | undefined, accounts: Account
   return where !== undefined && mine !== undefined && samePlace(where, mine);
 }
 
-type Place = Pick<Service, 'endpoint' | 'accountId'>;
-
-function samePlace(one: Place, other: Place): boolean {
+function samePlace(one: ServicePlace, other: ServicePlace): boolean {
   return one.endpoint === other.endpoint && one.accountId === other.accountId;
 }
 

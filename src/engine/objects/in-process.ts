@@ -7,6 +7,7 @@ import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step
 import type { Referred, View } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
 import {
+  type ServicePlace,
   type KubeObject,
   groupId,
   type ListListener,
@@ -119,10 +120,7 @@ export class InProcess {
   }
 
   /** Returns the mark of the object in an account. The mark is computed once and kept. */
-  mark(
-    key: Pick<OperatorKey, 'marker'>,
-    { endpoint, accountId }: { readonly endpoint: string; readonly accountId: string },
-  ): string {
+  mark(key: Pick<OperatorKey, 'marker'>, { endpoint, accountId }: ServicePlace): string {
     const where = `${endpoint}|${accountId}`;
     if (this.#marker?.where !== where) this.#marker = { where, text: key.marker(endpoint, accountId, this.#uid) };
     return this.#marker.text;
@@ -283,25 +281,25 @@ export class InProcessStates {
 // reconciled when that item changes. An object that used the whole list is reconciled at any change.
 
 /** The part of one read that a reconcile used: items and groups with these ids, or the whole list. */
-interface Use {
+interface ReadUse {
   readonly ids: string[];
   all: boolean;
 }
 
 /** Everything that one reconcile read from the service, by the key of the read. */
-type Looked = Map<string, Use & { readonly read: Read }>;
+type UsedReads = Map<string, ReadUse & { readonly read: Read }>;
 
 interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
-  readonly uses: Map<string, Use>;
+  readonly uses: Map<string, ReadUse>;
   /** True when the newest list of the read failed. */
   isFailing: boolean;
 }
 
 /** A view that records which reads and items are used. */
 export class RecordingView implements View {
-  readonly looked: Looked = new Map();
+  readonly looked: UsedReads = new Map();
   readonly service: Service;
   readonly #freshSince: number;
 
@@ -364,7 +362,7 @@ export class RecordingView implements View {
     return this.service.problem(read);
   }
 
-  #look(read: Read): Use {
+  #look(read: Read): ReadUse {
     const known = this.looked.get(read.key) ?? { read, ids: [], all: false };
     this.looked.set(read.key, known);
     return known;
@@ -387,7 +385,7 @@ export class Subscriptions {
   readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
   /** Subscribes an object to exactly the reads and items that its newest reconcile used. */
-  replace(object: string, service: Service, looked: Looked): void {
+  replace(object: string, service: Service, looked: UsedReads): void {
     const before = this.#byObject.get(object);
     const reads = [...looked.values()].map(({ read, ids, all }) => this.#add(object, service, read, { ids, all }));
     this.#byObject.set(object, { service, reads });
@@ -442,7 +440,7 @@ export class Subscriptions {
    * Subscribes an object to a read. Returns the key of the read as the first subscriber has it, so that all subscribers share one
    * copy of the text.
    */
-  #add(object: string, service: Service, read: Read, use: Use): string {
+  #add(object: string, service: Service, read: Read, use: ReadUse): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();
     this.#byService.set(service, reads);
     const followed = following(reads.get(read.key), service, read);

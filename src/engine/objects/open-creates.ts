@@ -6,17 +6,10 @@
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
 import type { Clock } from '../../base/time.ts';
-import {
-  inWords,
-  partsOfKey,
-  readyIn,
-  storedInWords,
-  indexKey,
-  type ObjectIndex,
-  type Stored,
-} from '../objects/stored.ts';
+import { inWords, partsOfKey, readyIn, storedInWords, indexKey, type ObjectIndex, type Stored } from './stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { JournalEntry } from '../kind/contract/step.ts';
+import type { ServicePlace } from '../ports.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 
@@ -62,7 +55,7 @@ export class OpenCreates {
   }
 
   /** Returns another object, in words, that has an open create of this name, in this process or in a journal; undefined without one. */
-  other(stored: Stored, place: Place, collection: string, name: string): string | undefined {
+  other(stored: Stored, place: ServicePlace, collection: string, name: string): string | undefined {
     const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
       if (uid === stored.object.metadata.uid) continue;
@@ -127,13 +120,8 @@ interface Creation {
   until: number;
 }
 
-interface Place {
-  readonly endpoint: string;
-  readonly accountId: string;
-}
-
 /** Returns a key for what is created: a name in a collection of one account of the service. */
-function targetOf({ endpoint, accountId }: Place, wanted: string): string {
+function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }
 

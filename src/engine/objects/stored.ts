@@ -9,7 +9,7 @@
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
 import { type AnyKind, type Needs, annotations } from '../kind/contract/define.ts';
-import { finalizer, type KubeObject, type ObjectMeta } from '../ports.ts';
+import { finalizer, type KubeObject, type MaterialName, type ObjectMeta } from '../ports.ts';
 import { CommonStatus, InternalStatus } from '../kind/schema/status.ts';
 import type { Condition, Memory, Showing } from '../kind/contract/step.ts';
 import { z } from 'zod';
@@ -82,8 +82,7 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 export const indexKey = {
   account: (key: string) => `account:${key}`,
   object: (kind: string, namespace: string | undefined, name: string) => `object:${keyOf(kind, namespace, name)}`,
-  secret: (namespace: string, name: string) => `secret:${namespace}/${name}`,
-  configMap: (namespace: string, name: string) => `configMap:${namespace}/${name}`,
+  material: ({ kind, namespace, name }: MaterialName) => `${kind}:${namespace}/${name}`,
   claim: (kind: string, id: string) => `claim:${kind}/${id}`,
   wipe: (id: string) => `wipe:${id}`,
   create: (collection: string, name: string) => `create:${collection}/${name}`,
@@ -230,8 +229,8 @@ function indexKeysOf(stored: ParsedObject, operatorNamespace: string): readonly 
   const wiped = spec.is === 'valid' ? (kind.wipes?.(spec.value, facts) ?? []) : [];
   return [
     ...(kind.life === 'account' ? [] : [indexKey.account(stored.account)]),
-    ...(needs.secrets ?? []).map((need) => indexKey.secret(namespace, need.name)),
-    ...(needs.configMaps ?? []).map((need) => indexKey.configMap(namespace, need.name)),
+    ...(needs.secrets ?? []).map((need) => indexKey.material({ kind: 'Secret', namespace, name: need.name })),
+    ...(needs.configMaps ?? []).map((need) => indexKey.material({ kind: 'ConfigMap', namespace, name: need.name })),
     ...(needs.references ?? []).map((need) => indexKey.object(need.kind, object.metadata.namespace, need.name)),
     ...own.map((one) => indexKey.claim(kind.kind, one)),
     ...wiped.map((one) => indexKey.wipe(one)),

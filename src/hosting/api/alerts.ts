@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
-import type { Read, Request } from '../../engine/ports.ts';
+import type { Read } from '../../engine/ports.ts';
 import {
   Id,
   number,
@@ -8,9 +8,8 @@ import {
   AnyText,
   get,
   endpoint,
-  remove,
+  objectAt,
   single,
-  singleNamed,
   id,
   optional,
   lenient,
@@ -121,10 +120,10 @@ export const postAlertToggle = endpoint(
 /** Makes the service fetch the live state of an alert. Although the request is a POST, it changes nothing and may be repeated. */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
+const alert = objectAt('/alert', 'alert', Alert, ({ alertId }) => alertId);
+
 /** Deletes an alert for good. */
-export function deleteAlert(alertId: string): Request {
-  return remove('/alert', { alertId });
-}
+export const deleteAlert = alert.remove;
 
 const alertLists = 'alerts/';
 
@@ -139,7 +138,7 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
     key: `${alertLists}${appEnvId}`,
     first: get('/app-env/alerts', { appEnvId }),
     items: listNamed(Alert, 'alerts'),
-    idOf: (alert) => alert.alertId,
+    idOf: (item) => item.alertId,
     pace: 'poll',
     moving: ['lastStateCheck'],
   };
@@ -147,15 +146,7 @@ export function alertsOf(appEnvId: string): Read<AlertItem> {
 
 /** Reads one alert. */
 export function alertOf(alertId: string): Read<AlertItem> {
-  return {
-    key: `alert/${alertId}`,
-    first: get('/alert', { alertId }),
-    items: singleNamed(Alert, 'alert'),
-    idOf: (alert) => alert.alertId,
-    absentOn404: true,
-    pace: 'onDemand',
-    moving: ['lastStateCheck'],
-  };
+  return { ...alert.read(alertId), moving: ['lastStateCheck'] };
 }
 
 /** Reads the live state of one alert, at most once in `everyMs`. All such reads share a part of the budget. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Read, Request } from '../../engine/ports.ts';
+import type { Read } from '../../engine/ports.ts';
 import {
   bareOrIn,
   Id,
@@ -10,8 +10,7 @@ import {
   AnyObject,
   get,
   endpoint,
-  remove,
-  singleNamed,
+  objectAt,
   id,
   optional,
   lenient,
@@ -182,10 +181,10 @@ export const postApp = endpoint('POST', '/app', 'create', PostApp);
 /** Changes an app for all its environments. */
 export const patchApp = endpoint('PATCH', '/app', 'update', PatchApp);
 
+const app = objectAt('/app', 'app', Record, ({ appId }) => appId);
+
 /** Deletes an app. */
-export function deleteApp(appId: string): Request {
-  return remove('/app', { appId });
-}
+export const deleteApp = app.remove;
 
 /** Reads the apps of an account. */
 export function appsOf(accountId: string): Read<AppItem> {
@@ -193,22 +192,13 @@ export function appsOf(accountId: string): Read<AppItem> {
     key: 'apps',
     first: get('/apps', { accountId }),
     items: listNamed(App, 'apps'),
-    idOf: (app) => app.appId,
+    idOf: (item) => item.appId,
     pace: 'poll',
   };
 }
 
 /** Reads the full record of one app. */
-export function appOf(appId: string): Read<AppRecord> {
-  return {
-    key: `app/${appId}`,
-    first: get('/app', { appId }),
-    items: singleNamed(Record, 'app'),
-    idOf: (app) => app.appId,
-    absentOn404: true,
-    pace: 'onDemand',
-  };
-}
+export const appOf = app.read;
 
 /**
  * Reads the full record of an app again whenever the list of apps shows a new `updatedAt` for it. Also reads the record every hour,
@@ -236,24 +226,18 @@ export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   };
 }
 
+const presets = {
+  items: anyListNamed(Preset, 'presets'),
+  idOf: ({ name }: PresetItem) => name,
+  pace: 'hourly',
+} as const;
+
 /** Reads the presets for apps other than databases. */
 export function appPresetsOf(): Read<PresetItem> {
-  return {
-    key: 'appPresets',
-    first: get('/app-presets'),
-    items: anyListNamed(Preset, 'presets'),
-    idOf: (preset) => preset.name,
-    pace: 'hourly',
-  };
+  return { key: 'appPresets', first: get('/app-presets'), ...presets };
 }
 
 /** Reads the presets for managed databases and services. */
 export function databasePresetsOf(): Read<PresetItem> {
-  return {
-    key: 'databasePresets',
-    first: get('/database-presets'),
-    items: anyListNamed(Preset, 'presets'),
-    idOf: (preset) => preset.name,
-    pace: 'hourly',
-  };
+  return { key: 'databasePresets', first: get('/database-presets'), ...presets };
 }

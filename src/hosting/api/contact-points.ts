@@ -1,15 +1,14 @@
 import { z } from 'zod';
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
-import type { Read, Request } from '../../engine/ports.ts';
+import type { Read } from '../../engine/ports.ts';
 import {
   Id,
   Text,
   MaybeSecret,
   get,
   endpoint,
-  remove,
+  objectAt,
   single,
-  singleNamed,
   id,
   lenient,
   lenientList,
@@ -118,10 +117,10 @@ export const postContactPoint = endpoint('POST', '/contact-point', 'create', Pos
 /** Changes a contact point. The service keeps secrets that the request leaves out. */
 export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', PatchContactPoint);
 
+const contactPoint = objectAt('/contact-point', 'contactPoint', ContactPoint, (point) => point.contactPointId);
+
 /** Deletes a contact point that no alert uses. */
-export function deleteContactPoint(contactPointId: string): Request {
-  return remove('/contact-point', { contactPointId });
-}
+export const deleteContactPoint = contactPoint.remove;
 
 /** Reads the contact points of an account, without their config. */
 export function contactPointsOf(accountId: string): Read<ContactPointItem> {
@@ -135,16 +134,7 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
 }
 
 /** Reads one contact point, without its config. */
-export function contactPointOf(contactPointId: string): Read<ContactPointItem> {
-  return {
-    key: `contactPoint/${contactPointId}`,
-    first: get('/contact-point', { contactPointId }),
-    items: singleNamed(ContactPoint, 'contactPoint'),
-    idOf: (point) => point.contactPointId,
-    absentOn404: true,
-    pace: 'onDemand',
-  };
-}
+export const contactPointOf = contactPoint.read;
 
 /**
  * Reads a contact point with its config again whenever the list shows a new `updatedAt` for it. Also reads the contact point every

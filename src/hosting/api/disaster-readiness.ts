@@ -169,20 +169,9 @@ const Configuration = z
     nextSnapshotAt: lenient(time),
     nextValidationAt: lenient(time),
   })
-  .transform(({ readiness, standby, activeOperation, ...rest }) => ({
+  .transform(({ activeOperation, ...rest }) => ({
     ...rest,
     activeOperation: activeIn(activeOperation, rest.activeOperationId),
-    readiness: readiness && {
-      state: readiness.state,
-      reason: readiness.reason,
-      warnings: readiness.warnings,
-      cutoffAt: readiness.cutoffAt,
-    },
-    /** The age of the newest recovery point. It changes all the time, so it is separate from the fields whose changes wake objects. */
-    recoveryPointAgeMs: readiness?.recoveryPointAgeMs,
-    standby: standby && { shape: standby.shape, reason: standby.reason, caughtUp: standby.caughtUp },
-    /** How far the standby is behind. These values change all the time, so they are separate from the fields whose changes wake objects. */
-    standbyPace: standby && { lastApplySeconds: standby.lastApplySeconds, lastApplyBytes: standby.lastApplyBytes },
   }));
 
 /** A protection, as the service shows it. */
@@ -398,7 +387,8 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
     items: listNamed(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
     pace: 'poll',
-    moving: ['recoveryPointAgeMs', 'standbyPace'],
+    // The age of the newest recovery point, and how far the standby is behind, change all the time.
+    moving: ['recoveryPointAgeMs', 'lastApplySeconds', 'lastApplyBytes'],
     busy: (items) => [...items.values()].some(isOperating),
   };
 }

@@ -61,9 +61,29 @@ export function endpoint<Body extends JsonObject>(
   return (body) => ({ endpoint: `${method} ${path}`, method, path, body, effect, schema });
 }
 
-/** Builds a DELETE request, which names the object in the query. */
-export function remove(path: string, query: Readonly<Record<string, string>>): Request {
-  return { endpoint: `DELETE ${path}`, method: 'DELETE', path, query, effect: 'remove' };
+/**
+ * Describes the endpoint of one object, which `GET` and `DELETE` name by its id in the query. Returns a function that reads the
+ * object, where a 404 proves that it is gone, and a function that builds the request to delete it.
+ */
+export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Item>, idOf: (item: Item) => string) {
+  const queryOf = (objectId: string) => ({ [`${name}Id`]: objectId });
+  return {
+    read: (objectId: string): Read<Item> => ({
+      key: `${name}/${objectId}`,
+      first: get(path, queryOf(objectId)),
+      items: single((body) => parsed(schema, unwrapped(body, name))),
+      idOf,
+      absentOn404: true,
+      pace: 'onDemand',
+    }),
+    remove: (objectId: string): Request => ({
+      endpoint: `DELETE ${path}`,
+      method: 'DELETE',
+      path,
+      query: queryOf(objectId),
+      effect: 'remove',
+    }),
+  };
 }
 
 /** Reads a list in pages of 100 items. Each page gives the cursor of the next page. */
@@ -87,11 +107,6 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
     const item = parse(body);
     return item === undefined ? undefined : [item];
   };
-}
-
-/** Reads the object under a field name, or else the body itself, as a list of one item. */
-export function singleNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
-  return single((body) => parsed(schema, unwrapped(body, name)));
 }
 
 /** The schema of an id in an answer: without spaces, and not a URL. */

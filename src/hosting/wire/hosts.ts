@@ -32,10 +32,7 @@ export interface BaseUrl {
 
 /** Thrown when a connection is refused because the host rules forbid its address. */
 export class HostNotAllowed extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'HostNotAllowed';
-  }
+  override readonly name = 'HostNotAllowed';
 }
 
 /** Parses a base URL, or says why the host rules refuse it. */

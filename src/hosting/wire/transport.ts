@@ -171,10 +171,10 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
 
 // ---- the meaning of answers ------------------------------------------------------------------------------------
 
-type Verdict = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
+type Meaning = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
 
-function all(verdict: Verdict): Readonly<Record<Effect, Verdict>> {
-  return { read: verdict, create: verdict, update: verdict, remove: verdict, identified: verdict };
+function all(meaning: Meaning): Readonly<Record<Effect, Meaning>> {
+  return { read: meaning, create: meaning, update: meaning, remove: meaning, identified: meaning };
 }
 
 /**
@@ -207,11 +207,11 @@ const table = {
   throttled: { ...all('throttled'), problem: 'throttled' },
   refused: { ...all('refused'), problem: 'refused' },
   failed: { ...all('inDoubt'), problem: 'unreachable' },
-} as const satisfies Record<string, Readonly<Record<Effect, Verdict>> & { problem: ReadProblem['why'] | undefined }>;
+} as const satisfies Record<string, Readonly<Record<Effect, Meaning>> & { problem: ReadProblem['why'] | undefined }>;
 
-type Row = keyof typeof table;
+type AnswerRow = keyof typeof table;
 
-const rowsByStatus: Readonly<Record<number, Row>> = {
+const rowsByStatus: Readonly<Record<number, AnswerRow>> = {
   303: 'seeOther',
   401: 'unauthorized',
   403: 'forbidden',
@@ -227,7 +227,7 @@ export function isThrottled(seen: Seen): boolean {
   return seen.was === 'answer' && rowsByStatus[seen.status] === 'throttled';
 }
 
-function rowOf(seen: Seen): Row {
+function rowOf(seen: Seen): AnswerRow {
   if (seen.was === 'heldBack') return seen.why;
   if (seen.was !== 'answer') return seen.was;
   const special = rowsByStatus[seen.status];
@@ -242,25 +242,25 @@ function rowOf(seen: Seen): Row {
 
 /** Maps what happened to a request to the outcome of the call. */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
-  const verdict = table[rowOf(seen)][effect];
+  const meaning = table[rowOf(seen)][effect];
   const { message } = seen;
   const answer = seen.was === 'answer' ? seen : undefined;
   const body = answer?.body;
-  switch (verdict) {
+  switch (meaning) {
     case 'committed':
-      return { is: verdict, body, dateMs: answer?.dateMs };
+      return { is: meaning, body, dateMs: answer?.dateMs };
     case 'notSent':
     case 'notFound':
-      return { is: verdict, message };
+      return { is: meaning, message };
     case 'refused':
-      return { is: verdict, status: answer?.status ?? 0, message, body };
+      return { is: meaning, status: answer?.status ?? 0, message, body };
     case 'conflict':
     case 'inDoubt':
-      return { is: verdict, message, body };
+      return { is: meaning, message, body };
     case 'throttled':
     case 'unauthorized':
     case 'forbidden':
-      return { is: 'notExecuted', why: verdict, message, retryInMs, body };
+      return { is: 'notExecuted', why: meaning, message, retryInMs, body };
   }
 }
 

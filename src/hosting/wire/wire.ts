@@ -41,7 +41,7 @@ export interface WireResponse {
 
 /** Says why no complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
-  readonly failed: 'hostNotAllowed' | 'connection' | 'tooLarge';
+  readonly failed: 'hostNotAllowed' | 'connection';
   /** A message written by the operator, which never quotes the server. */
   readonly message: string;
 }
@@ -85,8 +85,6 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
     connections: mostAtOnce,
     keepAliveTimeout: request.writes ? 1000 : 10_000,
     keepAliveMaxTimeout: request.writes ? 1000 : 30_000,
-    headersTimeout: 60_000,
-    bodyTimeout: 60_000,
   };
   const tls = {
     minVersion: 'TLSv1.2' as const,
@@ -117,7 +115,7 @@ function openDispatcher(rules: HostRules, resolve: Resolve, request: WireRequest
 
 /** Describes a failure by its error code, since the error's message may contain addresses or text of the server. */
 function failureOf(error: unknown): WireFailure {
-  if (error instanceof Ended) return { failed: error.failed, message: error.message };
+  if (error instanceof ExchangeEnded) return { failed: 'connection', message: error.message };
   const causes = [error, error instanceof Error ? error.cause : undefined];
   const refused = causes.find((cause) => cause instanceof HostNotAllowed);
   if (refused !== undefined) return { failed: 'hostNotAllowed', message: refused.message };
@@ -158,13 +156,13 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   const { origin, path, method, body } = request;
   const options = { origin, path, method, headers: request.headers, body: body ?? null };
   try {
-    const received = await collect((handler) => void dispatcher.dispatch(options, handler), {
+    const received = await collect(dispatcher, options, {
       signal: request.signal,
       mostBytes: largestBytes,
-      tooLarge: () => new Ended('tooLarge', 'the answer is larger than 8 MiB'),
+      tooLarge: () => new ExchangeEnded('the answer is larger than 8 MiB'),
       mayStart: () => {
         const no = request.start();
-        return no === undefined ? undefined : new Ended('connection', no);
+        return no === undefined ? undefined : new ExchangeEnded(no);
       },
     });
     return { status: received.status, headers: received.headers, text: textOf(received.body) };
@@ -173,13 +171,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   }
 }
 
-/** Thrown when the operator itself ends an exchange; `failed` says why. */
-class Ended extends Error {
-  readonly failed: WireFailure['failed'];
-
-  constructor(failed: WireFailure['failed'], message: string) {
-    super(message);
-    this.name = 'Ended';
-    this.failed = failed;
-  }
+/** Thrown when the operator itself ends an exchange; the message says why. */
+class ExchangeEnded extends Error {
+  override readonly name = 'ExchangeEnded';
 }

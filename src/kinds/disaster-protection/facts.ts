@@ -135,7 +135,7 @@ export function resultFacts(shown: ConfigurationItem['activationResult']): Disas
 /** Builds the status of a protection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, environmentId } = shown;
-  const { readiness, standby, standbyPace } = configuration;
+  const { readiness, standby } = configuration;
   const { facts: before } = pass.memory;
   const active = activeOf(configuration);
   const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
@@ -151,12 +151,11 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
       reason: readiness?.reason,
       warnings: readiness && [...readiness.warnings],
       cutoffTime: readiness?.cutoffAt,
-      recoveryPointAgeSeconds: inSeconds(configuration.recoveryPointAgeMs),
+      recoveryPointAgeSeconds: inSeconds(readiness?.recoveryPointAgeMs),
     }),
     standby: stated({
       ...standby,
-      lastApplySeconds: standbyPace?.lastApplySeconds && Math.round(standbyPace.lastApplySeconds),
-      lastApplyBytes: standbyPace?.lastApplyBytes,
+      lastApplySeconds: standby?.lastApplySeconds && Math.round(standby.lastApplySeconds),
     }),
     activeOperation: active && operationFacts(active, begunBefore?.requestId),
     warmValidationOperationId: configuration.warmValidationOperationId,

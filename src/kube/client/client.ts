@@ -1,19 +1,17 @@
+import type { V1SubjectAccessReview } from '@kubernetes/client-node';
 import { z } from 'zod';
-import type { Clock } from '../../base/time.ts';
 import {
   type KubeApi,
   type KubeObject,
   type Page,
   type PageOptions,
-  type PatchOperation,
   type Resource,
   type WatchEvent,
   type WatchOptions,
 } from '../../engine/ports.ts';
-import type { KubeCredentials } from '../credentials/configuration.ts';
 import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.ts';
-import { linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
-import { type ApiCall, type Limits, type ServerDate, KubeTransport } from './transport.ts';
+import { type KubeWire, linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
+import { type ApiCall, KubeTransport } from './transport.ts';
 
 /** The oldest Kubernetes that the operator supports. */
 export const oldestMinor = 33;
@@ -34,26 +32,30 @@ const leadingNumber = z
   .pipe(z.int());
 const Version = z.object({ major: leadingNumber, minor: leadingNumber, gitVersion: z.string().min(1).optional() });
 
+/** An action that RBAC allows or denies. `resource` includes the subresource, such as `hostedapps/status`. */
+export interface ClusterAction {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace: string | undefined;
+}
+
+const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
+
 const Named = z.object({ metadata: z.object({ name: z.string().min(1) }) });
 
 /** The Kubernetes API of one cluster over HTTP; it connects with its first request. */
-export class KubeClient implements KubeApi {
-  readonly #transport: KubeTransport;
-
-  constructor(credentials: KubeCredentials, clock: Clock, limits?: Partial<Limits>) {
-    this.#transport = new KubeTransport(credentials, clock, limits);
-  }
-
+export class KubeClient extends KubeTransport implements KubeApi {
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const what = `reading ${titleOf(resource, namespace, name)}`;
-    const answer = await this.#transport.send({ method: 'GET', path: objectPath(resource, namespace, name), what });
+    const answer = await this.send({ method: 'GET', path: objectPath(resource, namespace, name), what });
     if (answer.status === 404 && provesAbsence(answer.text, name)) return undefined;
     return parseObject(bodyOf(answer, what), what);
   }
 
   async list(resource: Resource, options: PageOptions): Promise<Page> {
     const what = `listing ${resource.plural}`;
-    const answer = await this.#transport.send({
+    const answer = await this.send({
       method: 'GET',
       path: collectionPath(resource, options.namespace),
       query: { limit: String(options.limit), continue: options.continue, labelSelector: options.labelSelector },
@@ -79,8 +81,8 @@ export class KubeClient implements KubeApi {
       what,
     };
     try {
-      const stream = await this.#transport.open(call, options.signal);
-      for await (const line of linesOf(stream, this.#transport.limits.lineBytes, what)) {
+      const stream = await this.open(call, options.signal);
+      for await (const line of linesOf(stream, this.limits.lineBytes, what)) {
         yield parseWatchLine(line, what);
       }
     } catch (cause) {
@@ -101,21 +103,13 @@ export class KubeClient implements KubeApi {
   }
 
   async replaceStatus(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-    object: unknown,
+    ...[resource, namespace, name, object]: Parameters<KubeApi['replaceStatus']>
   ): Promise<KubeObject> {
     const what = `writing the status of ${titleOf(resource, namespace, name)}`;
     return this.#write({ method: 'PUT', path: objectPath(resource, namespace, name, 'status'), body: object, what });
   }
 
-  async patch(
-    resource: Resource,
-    namespace: string | undefined,
-    name: string,
-    operations: readonly PatchOperation[],
-  ): Promise<KubeObject> {
+  async patch(...[resource, namespace, name, operations]: Parameters<KubeApi['patch']>): Promise<KubeObject> {
     const what = `patching ${titleOf(resource, namespace, name)}`;
     const path = objectPath(resource, namespace, name);
     const contentType = 'application/json-patch+json';
@@ -124,32 +118,39 @@ export class KubeClient implements KubeApi {
 
   async delete(resource: Resource, namespace: string | undefined, name: string): Promise<void> {
     const what = `deleting ${titleOf(resource, namespace, name)}`;
-    const answer = await this.#transport.send({ method: 'DELETE', path: objectPath(resource, namespace, name), what });
+    const answer = await this.send({ method: 'DELETE', path: objectPath(resource, namespace, name), what });
     bodyOf(answer, what);
   }
 
   async #write(call: ApiCall): Promise<KubeObject> {
-    const answer = await this.#transport.send(call);
+    const answer = await this.send(call);
     return parseObject(bodyOf(answer, call.what, call.method === 'PATCH'), call.what);
-  }
-
-  /** Returns the time that the API server gave in its last answer, and the monotonic time at which that answer arrived. */
-  serverDate(): ServerDate | undefined {
-    return this.#transport.serverDate;
   }
 
   /** Returns the API server's version, and whether the operator supports that version. */
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
-    const body = bodyOf(await this.#transport.send({ method: 'GET', path: '/version', what }), what);
+    const body = bodyOf(await this.send({ method: 'GET', path: '/version', what }), what);
     const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
     const supported = major > 1 || (major === 1 && minor >= oldestMinor);
     return { text: gitVersion ?? `v${major}.${minor}`, supported };
   }
 
-  /** Closes all connections. */
-  close(): Promise<void> {
-    return this.#transport.close();
+  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
+  async isAllowed(
+    who: { readonly user: string; readonly groups: readonly string[] },
+    { verb, group, resource: whole, namespace }: ClusterAction,
+  ): Promise<boolean> {
+    const what = 'creating a SubjectAccessReview';
+    const [resource = '', subresource = ''] = whole.split('/');
+    const body: KubeWire<V1SubjectAccessReview> = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: { ...who, resourceAttributes: { verb, group, resource, subresource, namespace } },
+    };
+    const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
+    const answer = bodyOf(await this.send({ method: 'POST', path, body, what }), what);
+    return parsed(Review, answer, what, 'the answer does not say what is allowed').status.allowed;
   }
 }
 

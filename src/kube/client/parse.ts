@@ -142,9 +142,6 @@ export type KubeWire<T> = T extends Date
       ? { readonly [K in keyof T]: KubeWire<T[K]> | (object extends Pick<T, K> ? undefined : never) }
       : T;
 
-/** The fields of a type, with values that are not checked yet. */
-export type Unchecked<T> = { readonly [K in keyof T]?: unknown };
-
 /** Names an object in messages. */
 export function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
   return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;

@@ -11,7 +11,7 @@ import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
 import type { Clock } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
-import { KubeError } from '../../engine/ports.ts';
+import { KubeError, type ServerDate } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { type ApiAnswer, refusalOf, silenceOf, TooLargeError } from './failure.ts';
 
@@ -24,13 +24,6 @@ export interface ApiCall {
   readonly contentType?: string;
   readonly body?: unknown;
   readonly what: string;
-}
-
-/** The time that the API server gave in its last answer. */
-export interface ServerDate {
-  readonly dateMs: number;
-  /** Monotonic time at which the answer arrived. */
-  readonly seenAt: number;
 }
 
 /** Deadlines and bounds for production; tests use shorter ones. */
@@ -57,10 +50,11 @@ interface Connections {
 
 const userAgent = 'apphosting-operator';
 
+/** The connections to one API server, which open with the first request. The client adds what is asked for and how answers are read. */
 export class KubeTransport {
   readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
-  readonly limits: Limits;
+  protected readonly limits: Limits;
   #connections: Connections | undefined;
   #serverDate: ServerDate | undefined;
 
@@ -71,19 +65,19 @@ export class KubeTransport {
   }
 
   /** Returns the time that the API server gave in its last answer. */
-  get serverDate(): ServerDate | undefined {
+  serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
 
   /** Sends a request and reads the whole answer. */
-  async send(call: ApiCall): Promise<ApiAnswer> {
+  protected async send(call: ApiCall): Promise<ApiAnswer> {
     const { access, answer } = await this.#once(call);
     if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
     return (await this.#once(call)).answer;
   }
 
   /** Opens a watch; the caller reads the stream, and ends the watch through the signal. */
-  async open(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
+  protected async open(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { access, connections } = await this.#dial(call);
     try {
       const response = await connections.watches.request({
@@ -117,8 +111,7 @@ export class KubeTransport {
     const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
     try {
       const { access, connections } = await this.#dial(call);
-      const options = this.#options(call, access);
-      const received = await collect((handler) => connections.requests.dispatch(options, handler), {
+      const received = await collect(connections.requests, this.#options(call, access), {
         signal: late.signal,
         mostBytes: responseBytes,
         tooLarge: () => new TooLargeError(call.what, responseBytes),

@@ -115,14 +115,14 @@ export class IdentityProvider extends OpenIDConnectAuth {
   }
 }
 
-type Settings = Readonly<Record<string, string | undefined>>;
+type OidcSettings = Readonly<Record<string, string | undefined>>;
 
-function settingsOf({ authProvider }: User): Settings {
+function settingsOf({ authProvider }: User): OidcSettings {
   return authProvider?.config ?? {};
 }
 
 /** Asks the issuer for a new token. Few kubeconfigs need this, so its libraries are loaded only here. */
-async function refreshed(settings: Settings, token: string) {
+async function refreshed(settings: OidcSettings, token: string) {
   const [{ customFetch, discovery, refreshTokenGrant }, { Agent, fetch }] = await Promise.all([
     import('openid-client'),
     import('undici'),

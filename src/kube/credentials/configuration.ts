@@ -92,7 +92,7 @@ async function fromFiles(files: readonly string[], { context }: CredentialsOptio
 }
 
 /** A user entry of a kubeconfig with all fields, including those that client-node drops. */
-interface Entry {
+interface UserEntry {
   readonly name: unknown;
   readonly user: Readonly<Record<string, unknown>>;
   /** The folder of the kubeconfig, to which relative paths refer. */
@@ -100,7 +100,7 @@ interface Entry {
 }
 
 /** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
-async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly Entry[] }> {
+async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly UserEntry[] }> {
   // Import the parser only here, since an operator in a pod never needs it.
   const { parse, YAMLParseError } = await import('yaml');
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
@@ -126,7 +126,7 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
 /** Chooses a context with its cluster and its user, and drops all other entries. */
 function choose(
   config: KubeConfig,
-  entries: readonly Entry[],
+  entries: readonly UserEntry[],
   title: string,
   wanted: string | undefined,
 ): KubeConfiguration {
@@ -179,7 +179,7 @@ function choose(
 }
 
 /** Adds to a user the fields that client-node does not read. */
-function completed({ token, ...user }: User, { user: entry, folder }: Entry, cluster: Cluster): User {
+function completed({ token, ...user }: User, { user: entry, folder }: UserEntry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
   if (typeof tokenFile === 'string' && tokenFile !== '') {
@@ -216,7 +216,7 @@ function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: C
 }
 
 /** Builds the headers for `as-uid` and `as-groups`, since client-node sends `as` only. */
-function impersonationOf(entry: Entry | undefined): KubeConfiguration['impersonation'] {
+function impersonationOf(entry: UserEntry | undefined): KubeConfiguration['impersonation'] {
   const { 'as-uid': uid, 'as-groups': groups } = entry?.user ?? {};
   return {
     ...(typeof uid === 'string' && { 'impersonate-uid': uid }),
@@ -249,13 +249,7 @@ export interface KubeAccess {
 }
 
 /** A cluster, and the operator's credentials for it, which may change at any time. */
-export interface KubeCredentials {
-  readonly server: URL;
-  readonly proxy: URL | undefined;
-  /** Where the credentials come from, as messages name it, such as `kubeconfig /home/ann/.kube/config`. */
-  readonly title: string;
-  /** The namespace of the context or of the pod. */
-  readonly namespace: string | undefined;
+export interface KubeCredentials extends Pick<KubeConfiguration, 'server' | 'proxy' | 'title' | 'namespace'> {
   /** Returns the current credentials. Cheap enough to be called before every request. */
   access(): Promise<KubeAccess>;
   /** Looks for a newer credential after a 401; returns true if there is one. */

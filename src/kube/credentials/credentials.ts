@@ -69,7 +69,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
 }
 
 /** A configuration, with functions that return its credential and the expiry time. */
-interface Source extends KubeConfiguration {
+interface CredentialSource extends KubeConfiguration {
   /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
@@ -79,7 +79,7 @@ interface Source extends KubeConfiguration {
 }
 
 /** Makes client-node use our own exec plugin and OIDC provider, which renew a credential before it expires. */
-function withPlugin(configuration: KubeConfiguration, clock: Clock): Source {
+function withPlugin(configuration: KubeConfiguration, clock: Clock): CredentialSource {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
   const provider = new IdentityProvider();

@@ -5,7 +5,7 @@ import { doctor } from '../../../src/cli/doctor/doctor.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
 import { identities } from '../../../src/kinds/identities.ts';
 import { leaseResource } from '../../../src/kube/lease.ts';
-import type { ClusterAction } from '../../../src/kube/client/api-classes.ts';
+import type { ClusterAction } from '../../../src/kube/client/client.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';
 import { clusterOf } from '../support/in-memory.ts';

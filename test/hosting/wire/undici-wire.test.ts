@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -49,7 +50,7 @@ async function server(
 }
 
 function opened(): OpenWire {
-  const wire = openUndiciWire(loopbackRules, openNames({ clock: realClock }));
+  const wire = openUndiciWire(loopbackRules, openNames(realClock));
   closers.push(() => wire.close());
   return wire;
 }
@@ -137,6 +138,19 @@ describe('the wire', () => {
     expect(heads).toHaveLength(1);
   });
 
+  it('waits for an answer for as long as its caller does, which may be minutes', async () => {
+    const { tick } = createRequire(import.meta.url)('undici/lib/util/timers.js') as { tick: (ms: number) => void };
+    const { origin } = await server((socket) => {
+      // A timer of undici begins to count at its first tick.
+      for (const ms of [1_000, 120_000]) tick(ms);
+      respond('{"ok":true}')(socket);
+    });
+
+    const { outcome } = await exchanged(opened(), origin);
+
+    expect(outcome).toMatchObject({ status: 200 });
+  });
+
   it('stops reading an answer that is too large', async () => {
     const mebibyte = Buffer.alloc(1 << 20, 'x');
     const { origin } = await server((socket) => {
@@ -149,7 +163,7 @@ describe('the wire', () => {
 
     const { outcome } = await exchanged(opened(), origin);
 
-    expect(outcome).toEqual({ failed: 'tooLarge', message: 'the answer is larger than 8 MiB' });
+    expect(outcome).toEqual({ failed: 'connection', message: 'the answer is larger than 8 MiB' });
   });
 
   it('lets go of a slow answer when nobody waits any longer', async () => {
@@ -282,7 +296,7 @@ describe('the proxy', () => {
 
   it('is left out for this machine', async () => {
     const { origin } = await server(respond('{}'));
-    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames({ clock: realClock }));
+    const wire = openUndiciWire({ ...loopbackRules, proxy: 'http://127.0.0.1:1' }, openNames(realClock));
     closers.push(() => wire.close());
 
     const { outcome } = await exchanged(wire, origin);
