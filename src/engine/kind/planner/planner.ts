@@ -25,7 +25,7 @@ import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
-import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/step.ts';
+import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
 
 /** Decides the next step for an object with plain create, update and delete calls. */
 export function planObject<Spec, Facts, Item>(
@@ -34,7 +34,7 @@ export function planObject<Spec, Facts, Item>(
 ): Step<Facts>;
 export function planObject(plan: ObjectPlan, pass: Pass): Step {
   if (pass.subject.deleting) return planRemoval(plan, pass);
-  const unresolved = resolveFirst(plan, pass);
+  const unresolved = resolveOpen(plan, pass);
   if (unresolved !== undefined) return unresolved;
   const refused = plan.admit?.(pass);
   if (refused !== undefined) return refused;
@@ -319,31 +319,24 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // the service. An object of another resource or account is not bound.
 
 /**
- * Resolves a create in doubt before anything else. An id in spec.externalId is bound when reads cannot resolve the create, or at
- * once when the object with this id may be the created one.
+ * Resolves a create in doubt before anything else. Returns undefined when there is none, and when reads cannot tell what it made
+ * but spec.externalId does.
  */
-function resolveFirst(plan: ObjectPlan, pass: Pass): Step | undefined {
-  const externalId = plan.externalId(pass.spec);
-  const { create } = pass.memory.journal ?? {};
-  const isNamed = externalId !== undefined && create !== undefined && mayBeMade(plan, pass, externalId, create);
-  return isNamed ? undefined : resolveOpen(plan, pass, externalId);
-}
-
-function resolveOpen(plan: ObjectPlan, pass: Pass, externalId: string | undefined): Step | undefined {
+function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
   if (journal?.create === undefined) return undefined;
+  const isNamed = plan.externalId(pass.spec) !== undefined;
   const step = resolveCreate(plan, pass, journal, journal.create);
-  const isNothing = step.is === 'call' && (externalId !== undefined || plan.admit?.(pass) !== undefined);
+  const isNothing = step.is === 'call' && (isNamed || plan.admit?.(pass) !== undefined);
   if (isNothing) return { is: 'again', remember: { journal: undefined, applied: undefined } };
-  return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
+  return isNamed && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if the object with this id may be the result of a lost create, as far as reads can tell. */
-function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }: CreateIntent): boolean {
-  if (excluded.includes(id)) return false;
-  const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
-  if (item === undefined) return true;
-  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
+/** True if an object may be the result of the create in doubt, as far as reads can tell. */
+function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
+  const { create } = pass.memory.journal ?? {};
+  if (create === undefined || item === undefined || create.excluded.includes(id)) return false;
+  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), create.name) : isMarked(plan, pass, item);
 }
 
 /** Returns the verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
@@ -365,7 +358,7 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const isBound = pass.memory.id === id;
   // Refuse before naming an owner, so that nobody without the right to adopt learns about the objects of others.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
-  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  if (refused !== undefined) return refused;
   const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
   if (claimed !== undefined) return claimed;
   if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
@@ -373,17 +366,16 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {
     const message = `${what}, which does not exist`;
-    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+    return { is: 'stall', reason: 'NotFound', message };
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
     const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
     const message = `${what}, which account ${pass.account.accountId} does not show`;
-    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+    return { is: 'stall', reason: 'NotFound', message };
   }
-  const { create } = pass.memory.journal ?? {};
-  const ownership = create !== undefined && mayBeMade(plan, pass, id, create) ? 'Created' : 'Adopted';
+  const ownership = mayBeMade(plan, pass, id, found.seen.item) ? 'Created' : 'Adopted';
   const before = pass.memory.id;
   const isSent = before === undefined && ownership === 'Created';
   const applied = isSent ? pass.memory.applied : undefined;
