@@ -5,6 +5,7 @@
  */
 import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
+import { printsOf } from '../../engine/kind/planner/compare.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
 import { waitWhileFrozen, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import {
@@ -42,8 +43,6 @@ const recheckMs = 5_000;
 const collection = 'solutions';
 /** The path of the only input that may be changed after the installation. */
 const agentImage = 'inputs.agentImage';
-/** The only component that it sets. */
-const imageComponent = 'control';
 
 type Inputs = Readonly<Record<string, Json>>;
 
@@ -58,11 +57,6 @@ export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): R
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
   return { appName, region, ...Object.fromEntries(rows) };
-}
-
-/** Returns the fingerprints of what is sent to the service with these inputs. */
-export function printsOf(pass: SolutionPass, inputs?: Inputs): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(wantedOf(pass, inputs)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** Sends the first call of an installation. The call has a journal entry, since a second call would install everything again. */
@@ -140,28 +134,11 @@ function installed(
   const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  const prints = { ...printsOf(pass, inputs), ...keptImage(pass, inputs, components) };
   return {
     ...bound,
-    applied: { generation: subject.generation, prints },
+    applied: { generation: subject.generation, prints: printsOf(pass, wantedOf(pass, inputs)) },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
-}
-
-/** The fingerprint of the agent image that stays set: the component that it is about was not made by a request without one. */
-function keptImage(
-  { memory }: SolutionPass,
-  inputs: Inputs,
-  components: NonNullable<SolutionInstallationFacts['components']>,
-): Readonly<Record<string, string>> {
-  const before = memory.applied?.prints[agentImage];
-  const isThere = (memory.facts.components ?? []).some(
-    ({ name, environmentId }) =>
-      name === imageComponent &&
-      environmentId !== undefined &&
-      components.some((one) => one.name === name && one.environmentId === environmentId),
-  );
-  return inputs['agentImage'] === undefined && before !== undefined && isThere ? { [agentImage]: before } : {};
 }
 
 /** Waits after a failure that names the installation: some components exist, and a request with the same id installs the rest. */
@@ -246,7 +223,7 @@ function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
 ): Partial<Memory<SolutionInstallationFacts>> {
-  const applied = { generation: pass.subject.generation, prints: printsOf(pass) };
+  const applied = { generation: pass.subject.generation, prints: printsOf(pass, wantedOf(pass)) };
   return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
