@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   atMostOne,
@@ -223,32 +222,3 @@ export const AppEnvironmentFacts = facts({
   ).optional(),
 });
 export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
-
-/** Describes AppEnvironment to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'AppEnvironment',
-  plural: 'appenvironments',
-  shortNames: ['aenv'],
-  scope: 'Namespaced',
-  summary: 'An existing environment of an app: what is deployed to it, and whether it runs.',
-  life: 'long',
-  spec: AppEnvironmentSpec,
-  facts: AppEnvironmentFacts,
-  internal: ['tookChanges'],
-  idWord: 'appEnvId',
-  holds: false,
-  columns: [
-    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
-    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
-    { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
-    { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
-  ],
-  selectable: [
-    '.spec.appRef.name',
-    '.spec.powerState',
-    '.status.appId',
-    '.status.externalId',
-    '.status.region',
-    '.status.state',
-  ],
-} satisfies KindIdentity;

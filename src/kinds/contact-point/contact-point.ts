@@ -21,7 +21,7 @@ import {
 } from '../../hosting/requests.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
 import { needsOf, valueOf, type Valued } from '../shared/values.ts';
-import { identity, settingsOf, ways, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
+import { settingsOf, ways, ContactPointFacts, ContactPointSpec } from './schema.ts';
 
 type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
@@ -221,7 +221,18 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
 
 /** A contact point: where the service delivers alerts. */
 export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
-  ...identity,
+  kind: 'ContactPoint',
+  plural: 'contactpoints',
+  shortNames: ['cpoint'],
+  scope: 'Namespaced',
+  summary: 'A destination for alerts: e-mail, a webhook, a chat service or an incident service.',
+  life: 'long',
+  spec: ContactPointSpec,
+  facts: ContactPointFacts,
+  idWord: 'contactPointId',
+  holds: true,
+  columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
+  selectable: ['.status.type', '.status.externalId'],
   always: ['Propagated'],
   interfaceWords,
   needs: materialOf,

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   atMostOne,
@@ -292,23 +291,3 @@ export const HostedAppFacts = facts({
   environmentsAffected: count('How many environments the last change concerned.'),
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;
-
-/** Describes HostedApp to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'HostedApp',
-  plural: 'hostedapps',
-  shortNames: ['happ'],
-  scope: 'Namespaced',
-  summary: 'An app, database, function or job of the hosting service.',
-  life: 'long',
-  spec: HostedAppSpec,
-  facts: HostedAppFacts,
-  internal: ['pendingSinceMs', 'takenOverGeneration', 'applyInDoubt'],
-  idWord: 'appId',
-  holds: true,
-  columns: [
-    { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
-    { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
-  ],
-  selectable: ['.spec.preset', '.status.type', '.status.externalId'],
-} satisfies KindIdentity;

@@ -1,12 +1,12 @@
 import { isoSecondsUp } from '../../base/time.ts';
-import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
-import { type OwnCondition, type Showing, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
 import type { Read, ReadProblem } from '../../engine/ports.ts';
 import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
 import { catalogOf } from './catalog.ts';
-import { identity, type HostingAccountFacts, type HostingAccountSpec } from './schema.ts';
+import { HostingAccountFacts, HostingAccountSpec } from './schema.ts';
 
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
@@ -109,21 +109,36 @@ function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingA
   ];
 }
 
-/** The decisions that HostingAccount and ClusterHostingAccount share. */
-export const accountDecisions = {
-  needs: ({ credentialsRef, dangerousCredentialsRef }: HostingAccountSpec): Needs => ({
+/** An account of the service and the credential that opens it. */
+export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({
+  kind: 'HostingAccount',
+  plural: 'hostingaccounts',
+  shortNames: ['hacct'],
+  scope: 'Namespaced',
+  summary: 'An account of the hosting service, for the resources of one namespace.',
+  life: 'account',
+  spec: HostingAccountSpec,
+  facts: HostingAccountFacts,
+  moving: ['intervals', 'budget'],
+  idWord: undefined,
+  holds: true,
+  columns: [
+    { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
+    { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
+    {
+      name: 'POLICY',
+      path: '.spec.lifecycle.managementPolicy',
+      wide: true,
+      description: 'Observe where nothing may write to the service.',
+    },
+  ],
+  selectable: ['.spec.externalId'],
+  needs: ({ credentialsRef, dangerousCredentialsRef }) => ({
     secrets: Object.entries({ credentialsRef, dangerousCredentialsRef }).flatMap(([field, ref]) =>
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field, optional: true }],
     ),
   }),
   always: ['Throttled', 'TokenLimited'],
-  moving: ['intervals', 'budget'],
   step: accountStep,
-  show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
-    facts: accountFacts(pass),
-    conditions: [throttled(pass), tokenLimited(pass)],
-  }),
-};
-
-/** An account of the service and the credential that opens it. */
-export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({ ...identity, ...accountDecisions });
+  show: (pass) => ({ facts: accountFacts(pass), conditions: [throttled(pass), tokenLimited(pass)] }),
+});

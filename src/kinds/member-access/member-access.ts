@@ -33,7 +33,7 @@ import {
 } from './view.ts';
 import { leaveDrift } from '../shared/drift.ts';
 import { needOf } from '../shared/references.ts';
-import { identity, type MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
+import { MemberAccessFacts, MemberAccessSpec } from './schema.ts';
 
 function step(pass: AccessPass): AccessStep {
   const { subject, spec, memory, account } = pass;
@@ -280,7 +280,22 @@ function named(names: readonly string[]): string {
 
 /** Which environments a member of the account may see and use. */
 export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
-  ...identity,
+  kind: 'MemberAccess',
+  plural: 'memberaccesses',
+  shortNames: ['maccess'],
+  scope: 'Namespaced',
+  summary: 'Which environments a member of the account may see and use.',
+  life: 'long',
+  spec: MemberAccessSpec,
+  facts: MemberAccessFacts,
+  internal: ['setAppEnvIds', 'askedAppEnvIds'],
+  idWord: 'membershipId',
+  holds: true,
+  columns: [
+    { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
+  ],
+  selectable: ['.spec.externalId', '.spec.access', '.status.access'],
   needs: ({ environmentRefs = [] }) => ({
     references: environmentRefs.flatMap((ref) => needOf('AppEnvironment', ref, 'environmentRefs', { optional: true })),
   }),

@@ -23,12 +23,11 @@ import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices, type AlertPass } from './state.ts';
 import {
   aggregations,
-  identity,
   inSpec,
   operators,
   thresholds,
-  type MetricAlertFacts,
-  type MetricAlertSpec,
+  MetricAlertFacts,
+  MetricAlertSpec,
   type Words,
 } from './schema.ts';
 
@@ -182,7 +181,42 @@ function bodyOf(fields: Fields): AlertBody {
 
 /** An alert on one metric of an environment. */
 export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
-  ...identity,
+  kind: 'MetricAlert',
+  plural: 'metricalerts',
+  shortNames: ['malert'],
+  scope: 'Namespaced',
+  summary: 'An alert on one metric of one environment.',
+  life: 'long',
+  spec: MetricAlertSpec,
+  facts: MetricAlertFacts,
+  idWord: 'alertId',
+  holds: true,
+  columns: [
+    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
+    {
+      name: 'SINCE',
+      path: '.status.stateChangeTime',
+      type: 'date',
+      description: 'How long ago this state was seen first.',
+    },
+    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
+    {
+      name: 'OBSERVED',
+      path: '.status.stateObservedTime',
+      type: 'date',
+      wide: true,
+      description: 'How long ago the state was last seen to be so, as of the last hour.',
+    },
+    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
+  ],
+  selectable: [
+    '.spec.environmentRef.name',
+    '.spec.metric',
+    '.spec.enabled',
+    '.status.state',
+    '.status.environmentId',
+    '.status.externalId',
+  ],
   needs: ({ environmentRef, contactPointRefs }) => ({
     references: [
       ...needOf('AppEnvironment', environmentRef, 'environmentRef'),

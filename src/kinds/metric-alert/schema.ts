@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   choice,
@@ -106,43 +105,3 @@ export const MetricAlertFacts = facts({
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
-
-/** Describes MetricAlert to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'MetricAlert',
-  plural: 'metricalerts',
-  shortNames: ['malert'],
-  scope: 'Namespaced',
-  summary: 'An alert on one metric of one environment.',
-  life: 'long',
-  spec: MetricAlertSpec,
-  facts: MetricAlertFacts,
-  idWord: 'alertId',
-  holds: true,
-  columns: [
-    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
-    {
-      name: 'SINCE',
-      path: '.status.stateChangeTime',
-      type: 'date',
-      description: 'How long ago this state was seen first.',
-    },
-    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
-    {
-      name: 'OBSERVED',
-      path: '.status.stateObservedTime',
-      type: 'date',
-      wide: true,
-      description: 'How long ago the state was last seen to be so, as of the last hour.',
-    },
-    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
-  ],
-  selectable: [
-    '.spec.environmentRef.name',
-    '.spec.metric',
-    '.spec.enabled',
-    '.status.state',
-    '.status.environmentId',
-    '.status.externalId',
-  ],
-} satisfies KindIdentity;
