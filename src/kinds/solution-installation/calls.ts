@@ -7,7 +7,15 @@ import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
 import { printsOf } from '../../engine/kind/planner/compare.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { waitWhileFrozen, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
+import {
+  doubtPauseMs,
+  overAt,
+  readOf,
+  readUnread,
+  serviceTimeOf,
+  takingOver,
+  waitWhileFrozen,
+} from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -36,10 +44,8 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { overAt } from '../shared/lost-calls.ts';
 import { valueOf } from '../shared/values.ts';
 
-const recheckMs = 5_000;
 const collection = 'solutions';
 /** The path of the only input that may be changed after the installation. */
 const agentImage = 'inputs.agentImage';
@@ -79,8 +85,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const excluded = before ?? similar.map(({ appId }) => appId).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
-  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
-  const intent = { collection, name: spec.appName, excluded, ...serviceTime };
+  const intent = { collection, name: spec.appName, excluded, ...serviceTimeOf(snapshot) };
   const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
 }
@@ -174,12 +179,11 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
  * come from the lost one.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
-  const { journalSeen, monotonicMs, spec } = pass;
+  const { spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const snapshot = pass.view.all(apps);
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
-  const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
+  const { settledAt, since, inWords } = overAt(pass, entry);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, pass.monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
   const traces = unexplained(pass, alike(pass, appName)).filter(
     ({ appId }) => entry.create?.excluded.includes(appId) !== true,
@@ -193,7 +197,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
       const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
-      return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+      return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
     }
     const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
     if (unread !== undefined) return unread;
@@ -211,7 +215,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   }
   if (snapshot.begunAt < settledAt) {
     const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   // The spec names another installation by now, so begin again with an empty journal.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
@@ -286,7 +290,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
+  const { settledAt, inWords } = overAt(pass, entry);
   if (monotonicMs < settledAt) {
     const next =
       entry.attempt < mostUpgrades

@@ -9,9 +9,12 @@ import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
 import {
   denied,
+  doubtPauseMs,
   lookAfterDenial,
   namesake,
+  overAt,
   readOf,
+  serviceTimeOf,
   releasedWithPlace,
   waitWhileFrozen,
   takingOver,
@@ -58,10 +61,9 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
-  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Existing objects of this name belong to other resources. Exclude them when looking for the created object.
   const excluded = named.slice(-mostExcluded);
-  return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
+  return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
 }
 
 /**
@@ -189,11 +191,8 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
 /** Stalls when several objects may be the one that this resource made. A person has to say which. */
 function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
   const ids = found.map(([id]) => id).toSorted();
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
-  };
+  const message = `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`;
+  return { is: 'stall', reason: 'Ambiguous', message };
 }
 
 /** Returns which objects may be adopted: what the spec asks for, limited by the account. */
@@ -237,15 +236,13 @@ export function isOfAccount(
 //
 // Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
 
-const recheckMs = 5_000;
 const clockSlackMs = 5_000;
 
 /** Continues a create whose outcome is not known. */
 export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
-  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
-  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
+  const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot === undefined || snapshot.begunAt < since) {
     return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
   }
@@ -264,22 +261,20 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
+  const words = `create ${plan.noun} "${intent.name}"`;
+  const remember = { journal: undefined, applied: undefined };
   if (entry.conflicted !== undefined) {
-    return {
-      is: 'stall',
-      reason: 'Rejected',
-      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined, applied: undefined },
-    };
+    return { is: 'stall', reason: 'Rejected', message: `${words}: ${entry.conflicted}`, remember };
   }
-  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
+  if (snapshot.begunAt < settledAt) {
+    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, it is created again`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
+  }
   const [untimely] = alike;
   if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
   if (untimely !== undefined) return outOfTime(plan, untimely[0]);
   if (pass.subject.deleting) return { is: 'release' };
-  if (isAnother(plan, pass, intent)) {
-    return { is: 'again', remember: { journal: undefined, applied: undefined } };
-  }
+  if (isAnother(plan, pass, intent)) return { is: 'again', remember };
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
@@ -320,23 +315,10 @@ function isInTime(plan: ObjectPlan, intent: Sent, item: unknown): boolean {
   return !isTooEarly && !isTooLate;
 }
 
-function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
-  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
-  return {
-    is: 'wait',
-    reason: 'InDoubt',
-    message: `create ${plan.noun} "${intent.name}": the answer is not known; if the object does not show by ${until}, it is created again`,
-    retryInMs: recheckMs,
-  };
-}
-
 /** Stalls on an object that matches the lost call in everything but its creation time: clocks of the service may differ. */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`,
-  };
+  const message = `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`;
+  return { is: 'stall', reason: 'Ambiguous', message };
 }
 
 function leaveAll(
