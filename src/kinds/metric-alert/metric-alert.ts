@@ -104,7 +104,6 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   noun: 'alert',
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
-  isPlaced: (pass) => environmentOf(pass) !== '',
   placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
   ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,

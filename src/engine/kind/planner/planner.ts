@@ -21,7 +21,7 @@ import {
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial, readTwice, namesake, readOf, waitWhileFrozen, type Look } from './observe.ts';
-import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
+import type { Read, ReadProblem } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
@@ -112,7 +112,9 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const drifted = Object.keys(difference.differing);
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+  // Look again while the service refuses the list: after a few polls the object itself is read instead.
+  const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
+  return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
 
 /** Waits while an older change whose answer was lost may still overwrite the newest values. */
@@ -122,16 +124,6 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const untilMs = Math.max(...Object.values(overwritable));
   const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
-}
-
-/** Returns how soon to look again while the service refuses the list. After a few polls the object itself is read instead. */
-function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retryInMs?: number } {
-  const list = plan.list(pass);
-  const snapshot = pass.view.one(list, id)?.snapshot;
-  const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
-  const believedMs = believedPolls * pass.account.pollMs;
-  if (refusedMs === 0) return {};
-  return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
 /**
@@ -271,11 +263,11 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const listed = pass.view.one(list, id);
   if (listed === undefined) return { is: 'unclear', step: readOf(pass, list) };
   const { item, snapshot } = listed;
-  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
+  if (refusedFor(pass, list, id) >= believedPolls * pass.account.pollMs)
     return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
   const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
-  const fields = plan.observed(item, pass);
+  if (item === undefined && !older) return lookDirectly(plan, pass, id, snapshot.begunAt);
+  const fields = item === undefined ? {} : plan.observed(item, pass);
   if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
   if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
   return { is: 'seen', seen: { item, fields } };
@@ -285,14 +277,12 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
  * Returns for how long the service has refused this list. Items of a refused list may be gone. A list that is only out of reach
  * still counts.
  */
-function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
-  const problem = pass.view.problem(list);
-  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
-}
-
-/** Returns the object as our newest write left it, for a list that began before that write. */
-function ownWrite(pass: Pass): Look {
-  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
+function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
+  const problem = view.problem(list);
+  const { snapshot } = view.one(list, id) ?? {};
+  return problem !== undefined && snapshot !== undefined && refusing.has(problem.why)
+    ? monotonicMs - snapshot.begunAt
+    : 0;
 }
 
 /** True when a list shows another value than our own write of less than a horizon ago: the list may be outdated. */

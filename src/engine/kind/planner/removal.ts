@@ -44,7 +44,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
 
 /** Releases a resource without an id, unless the service has an object with its mark: the status may have been lost. */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
-  if (plan.markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
+  if (plan.markerOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
