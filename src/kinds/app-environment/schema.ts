@@ -4,6 +4,7 @@ import {
   atMostOne,
   exactlyOne,
   immutableFields,
+  type Rule,
   withRule,
   choice,
   facts,
@@ -115,58 +116,51 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   ),
   functionConfig: FunctionConfig.optional(),
   startupConfig: StartupConfig.optional(),
-  lifecycle: lifecycle({
-    managementPolicy,
-    drift,
-  }),
+  lifecycle: lifecycle({ managementPolicy, drift }),
 });
 
-/** Adds the rules for naming an environment: in exactly one way, and by name only together with its app. */
-function withBindingRules(schema: typeof Fields): typeof Fields {
-  const one = exactlyOne(atMostOne(schema, owners), places);
-  const named = withRule(one, {
+type Fields = z.output<typeof Fields>;
+
+/** An environment is named only together with its app; a field that only a deployment sends needs one. */
+const rules: readonly Rule<Fields>[] = [
+  {
     rule: '!has(self.environmentName) || has(self.appRef)',
     message: 'environmentName needs appRef: a name is only known within its app',
     fieldPath: '.environmentName',
     check: (spec) => spec.environmentName === undefined || spec.appRef !== undefined,
-  });
-  const component = withRule(named, {
+  },
+  {
     rule: 'has(self.component) == has(self.solutionRef)',
     message: 'component and solutionRef go together',
     check: (spec) => (spec.component !== undefined) === (spec.solutionRef !== undefined),
-  });
-  return immutableFields(
-    component,
-    [...owners, ...places],
-    'cannot be changed; delete this resource, which leaves the environment as it is, and create another',
-  );
-}
-
-/** Adds the rules for fields that are sent only with a deployment: a spec with such a field must ask for a deployment. */
-function withDeploymentRules(schema: typeof Fields): typeof Fields {
-  const env = withRule(schema, {
+  },
+  {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
     message: 'env needs deploy.image: the service takes variables only together with an image',
     fieldPath: '.env',
     check: ({ env: variables = [], deploy }) => variables.length === 0 || deploy?.image !== undefined,
-  });
-  const functionConfig = withRule(env, {
+  },
+  {
     rule: '!has(self.functionConfig) || self.?deploy.?image.hasValue()',
     message: 'functionConfig needs deploy.image: the service takes it only together with an image',
     fieldPath: '.functionConfig',
     check: (spec) => spec.functionConfig === undefined || spec.deploy?.image !== undefined,
-  });
-  return withRule(functionConfig, {
+  },
+  {
     rule: '!has(self.startupConfig) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
     message: 'startupConfig needs deploy.image or deploy.build: the service takes it only together with one of them',
     fieldPath: '.startupConfig',
     check: ({ startupConfig, deploy }) =>
       startupConfig === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
-  });
-}
+  },
+];
 
 /** One existing environment, and the image and settings that run in it. */
-export const AppEnvironmentSpec = withDeploymentRules(withBindingRules(Fields));
+export const AppEnvironmentSpec = immutableFields(
+  rules.reduce(withRule, exactlyOne(atMostOne(Fields, owners), places)),
+  [...owners, ...places],
+  'cannot be changed; delete this resource, which leaves the environment as it is, and create another',
+);
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {

@@ -16,6 +16,7 @@ import {
   shown,
   text,
   time,
+  type Rule,
   withRule,
   withTransition,
 } from '../../engine/kind/schema/schema.ts';
@@ -173,56 +174,56 @@ const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'conc
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;
 
-/** Adds the rules between fields, in the order of the fields. */
-function withRules(schema: typeof Fields): typeof Fields {
-  const port = withRule(schema, {
+/** The rules between fields, in the order of the fields. */
+const rules: readonly Rule<Fields>[] = [
+  {
     rule: `has(self.port) || ${preset} == 'JOB'`,
     message: 'port is required unless preset is JOB',
     fieldPath: '.port',
     reason: 'FieldValueRequired',
     check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
-  });
-  const oneOrigin = withRule(port, {
+  },
+  {
     rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || ${database}))`,
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
       (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
-  });
-  const noOrigin = withRule(oneOrigin, {
+  },
+  {
     rule: `!(${database}) || (!has(self.source) && !has(self.image))`,
     message: 'a database has neither source nor image',
     reason: 'FieldValueForbidden',
     check: (spec) => !asksForDatabase(spec) || (spec.source === undefined && spec.image === undefined),
-  });
-  const job = withRule(noOrigin, {
+  },
+  {
     rule: `!has(self.jobConfig) || ${preset} == 'JOB'`,
     message: 'jobConfig is only allowed when preset is JOB',
     fieldPath: '.jobConfig',
     reason: 'FieldValueForbidden',
     check: (spec) => spec.jobConfig === undefined || spec.preset === 'JOB',
-  });
-  const concurrency = withRule(job, {
+  },
+  {
     rule: `!has(self.jobConfig) || !has(self.jobConfig.concurrency) || !(self.jobConfig.concurrency.settingName in ${words(jobSettings)})`,
     message: 'jobConfig.concurrency.settingName must not be the name of another setting of jobConfig',
     fieldPath: '.jobConfig.concurrency.settingName',
     check: ({ jobConfig: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
-  });
-  const sized = withRule(concurrency, {
+  },
+  {
     rule: `!self.?atCreation.?database.hasValue() || !(${preset} in ${words(appPresets)})`,
     message: 'atCreation.database is only allowed when preset names a database or service',
     fieldPath: '.atCreation',
     reason: 'FieldValueForbidden',
     check: (spec) =>
       spec.atCreation?.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
-  });
-  return withRule(sized, {
+  },
+  {
     rule: `${preset} != 'COUCHDB' || self.?atCreation.?database.?containers.orValue(1) == 1`,
     message: 'CouchDB is a single node: atCreation.database.containers must be 1',
     fieldPath: '.atCreation',
     check: (spec) => spec.preset !== 'COUCHDB' || (spec.atCreation?.database?.containers ?? 1) === 1,
-  });
-}
+  },
+];
 
 /** Adds the rules for fields that the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
@@ -243,7 +244,7 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
 }
 
 /** An app, database, function or job. */
-export const HostedAppSpec = withFixedFields(withRules(Fields));
+export const HostedAppSpec = withFixedFields(rules.reduce(withRule, Fields));
 export type HostedAppSpec = z.output<typeof HostedAppSpec>;
 
 /** The status fields of an app. */
