@@ -388,17 +388,11 @@ interface ObjectSpec {
   readonly lifecycle?: { readonly [Field in keyof Lifecycle]?: Lifecycle[Field] | undefined } | undefined;
 }
 
-interface Item {
-  readonly name: string;
-  readonly createdAtMs?: number | undefined;
-}
-
 /** Returns the functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,
-    nameOf: ({ name }: Item) => name,
-    createdAtOf: ({ createdAtMs }: Item) => createdAtMs,
+    nameOf: ({ name }: { readonly name: string }) => name,
     externalId: ({ externalId }: ObjectSpec) => externalId,
     lifecycle: ({ lifecycle }: ObjectSpec): Lifecycle => ({
       managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
