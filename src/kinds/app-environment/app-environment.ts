@@ -21,7 +21,6 @@ import {
   started,
   startsWithout,
   stateOf,
-  unknownState,
   wasDeployed,
 } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
@@ -59,7 +58,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
-    const message = unknownState(state);
+    const message = `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);

@@ -401,11 +401,6 @@ export function stateOf({ status = '' }: AppEnvItem): string {
   return isUnderWay(status) ? 'Updating' : status;
 }
 
-/** Builds the message for a state that the interface does not describe. */
-export function unknownState(state: string): string {
-  return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
-}
-
 /**
  * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
  * the time that the call can no longer arrive.

@@ -41,10 +41,6 @@ function wayOf(spec: ContactPointSpec) {
   return ways.find((way) => way in spec) ?? 'email';
 }
 
-function typeOf(spec: ContactPointSpec): ContactPointType {
-  return types[wayOf(spec)];
-}
-
 type Setting = string | readonly string[] | Valued | undefined;
 
 /** Returns the settings of the chosen way of delivery, by names that the spec and the service share. */
@@ -68,13 +64,10 @@ function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
     if (!isValued(setting)) return setting;
     const value = valueOf(setting, pass);
-    return name === 'password' ? value : trimmed(value);
+    if (name === 'password') return value;
+    return value instanceof Secret ? value.trimmed() : value?.trim();
   };
   return fieldsOf(Object.fromEntries(settingsIn(pass.spec).map(([name, setting]) => [name, valueIn(name, setting)])));
-}
-
-function trimmed(value: string | Secret | undefined): string | Secret | undefined {
-  return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
 /** Translates the interface's names of settings to their paths in the spec. */
@@ -162,7 +155,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
   alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
-  desired: (pass) => ({ name: plan.name(pass), type: typeOf(pass.spec), ...configOf(pass) }),
+  desired: (pass) => ({ name: plan.name(pass), type: types[wayOf(pass.spec)], ...configOf(pass) }),
   observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
   hidden: (field, pass) => isConfig(field) && !isRevealed(field, pass),
   kept: isConfig,
@@ -174,7 +167,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
       postContactPoint({
         accountId: account.accountId,
         name: textIn(fields, 'name'),
-        type: typeOf(spec),
+        type: types[wayOf(spec)],
         config: configAmong(fields) ?? {},
       }),
     idOfCreated: createdContactPointId,
@@ -203,7 +196,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   },
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
-    type: item?.type ?? typeOf(spec),
+    type: item?.type ?? types[wayOf(spec)],
     ...(item !== undefined && {
       deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)),
     }),

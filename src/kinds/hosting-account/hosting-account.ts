@@ -84,29 +84,20 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 /** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */
 function accountFacts({ account, view, usage }: AccountPass): HostingAccountFacts {
   const { counts = [], orphans = [] } = usage?.() ?? {};
+  const { budget, inEffect } = account;
+  const every = (name: string, ms: number) => ({ name, seconds: Math.max(1, Math.round(ms / 1_000)) });
   return {
     endpoint: account.endpoint,
     catalog: catalogOf(view, account.accountId),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
     lastHandledAcceptMissing: account.acceptedMissing,
-    intervals: intervalsOf(account),
-    budget: budgetOf(account),
+    intervals: [
+      ...(inEffect.rateLimitedMs === undefined ? [] : [every('alert states', inEffect.rateLimitedMs)]),
+      every('lists', inEffect.pollMs),
+    ],
+    budget: budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) },
   };
-}
-
-function budgetOf({ budget }: AccountPass['account']): HostingAccountFacts['budget'] {
-  return budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) };
-}
-
-function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingAccountFacts['intervals']> {
-  const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
-  return [
-    ...(inEffect.rateLimitedMs === undefined
-      ? []
-      : [{ name: 'alert states', seconds: seconds(inEffect.rateLimitedMs) }]),
-    { name: 'lists', seconds: seconds(inEffect.pollMs) },
-  ];
 }
 
 /** An account of the service and the credential that opens it. */

@@ -1,13 +1,11 @@
 /** Shows the state of an alert: in status, as an event when the state changes, and as the condition `Firing`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
-import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
+import { type Notice, type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
 import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
 export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
-type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
 const fires = about('Firing');
 
@@ -91,7 +89,7 @@ function isStale(pass: AlertPass, live: LiveState): boolean {
 }
 
 /** Reports each change of state once, as an event. The first state of an alert is not a change if it is Normal. */
-export function notices(pass: AlertPass, name: string, { state: now }: LiveState): Notices {
+export function notices(pass: AlertPass, name: string, { state: now }: LiveState): readonly Notice[] {
   const before = pass.memory.facts.state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
   const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';

@@ -217,13 +217,9 @@ export function denied(
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
   if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
-  return {
-    is: 'wait',
-    reason: 'ObjectMissing',
-    message: `${message}; reading to find out what is gone`,
-    retryInMs: 1,
-    note: { ...pass.notes, deniedAt },
-  };
+  const note = { ...pass.notes, deniedAt };
+  const reading = `${message}; reading to find out what is gone`;
+  return { is: 'wait', reason: 'ObjectMissing', message: reading, retryInMs: 1, note };
 }
 
 /** Says which other object has the wanted name, and to whom it belongs: the service may allow each name only once. */

@@ -219,17 +219,14 @@ function correct(
 /** Decides the step for a bound object that is proved gone. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
+  // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
+  const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
-    return {
-      is: 'stall',
-      reason: 'ObjectGone',
-      message: `${plan.noun} ${id} is gone from the service and is not created again`,
-      // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
-      note: { ...pass.notes, provedGone: 1 },
-    };
+    const message = `${plan.noun} ${id} is gone from the service and is not created again`;
+    return { is: 'stall', reason: 'ObjectGone', message, note };
   }
   const lost = waitWhileFrozen(pass);
-  if (lost !== undefined) return { ...lost, note: { ...pass.notes, provedGone: 1 } };
+  if (lost !== undefined) return { ...lost, note };
   // Write the proof to status at once, so that later passes need not prove the absence again.
   return {
     is: 'wait',

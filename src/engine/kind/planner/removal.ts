@@ -66,13 +66,9 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
     if (pass.wrote !== undefined && pass.monotonicMs - pass.wrote.at < pass.horizonMs) {
-      return {
-        is: 'wait',
-        reason: 'Deleting',
-        message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
-        retryInMs: lagMs,
-        note: { removedAt: direct.snapshot.begunAt + 1 },
-      };
+      const message = `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`;
+      const note = { removedAt: direct.snapshot.begunAt + 1 };
+      return { is: 'wait', reason: 'Deleting', message, retryInMs: lagMs, note };
     }
   }
   const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is deleted');
