@@ -42,10 +42,10 @@ const walked = new Set(['properties', 'required', 'items', 'additionalProperties
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
-  if (type === undefined) throw refusal(path, 'has no single type; a union cannot be structural');
+  if (type === undefined) throw new Error(`${path} has no single type; a union cannot be structural`);
   for (const keyword of Object.keys(node)) {
     if (keyword === ownNameKey || copied.has(keyword) || walked.has(keyword)) continue;
-    throw refusal(path, `uses ${keyword}, which the generator does not know`);
+    throw new Error(`${path} uses ${keyword}, which the generator does not know`);
   }
   const own = Object.entries(node).filter(([keyword]) => copied.has(keyword));
   checkPattern(node, path);
@@ -63,7 +63,7 @@ function contents(node: SchemaNode, type: string, path: string, steady: boolean)
 }
 
 function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']>, path: string, steady: boolean) {
-  if (typeof node.additionalProperties === 'object') throw refusal(path, 'is open to fields that nobody described');
+  if (typeof node.additionalProperties === 'object') throw new Error(`${path} is open to fields that nobody described`);
   const required = node.required ?? [];
   const properties = Object.entries(children).map(
     ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,
@@ -74,7 +74,7 @@ function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']
 function list(node: SchemaNode, item: SchemaNode, path: string) {
   const items = convert(item, `${path}[]`, false);
   for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
-    if (!items.required?.includes(key)) throw refusal(path, `is keyed by ${key}, which its items may leave out`);
+    if (!items.required?.includes(key)) throw new Error(`${path} is keyed by ${key}, which its items may leave out`);
   }
   return { items };
 }
@@ -82,7 +82,7 @@ function list(node: SchemaNode, item: SchemaNode, path: string) {
 function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   const { minimum, maximum } = node;
   const bounded = typeof minimum === 'number' && typeof maximum === 'number';
-  if (!bounded) throw refusal(path, 'is an integer without minimum and maximum');
+  if (!bounded) throw new Error(`${path} is an integer without minimum and maximum`);
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
@@ -92,18 +92,14 @@ const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
-    throw refusal(path, `has the pattern ${pattern}, which must be anchored and mean the same to Go`);
+    throw new Error(`${path} has the pattern ${pattern}, which must be anchored and mean the same to Go`);
   }
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady) {
-      throw refusal(path, 'has a transition rule, but the field can be removed and added again');
+      throw new Error(`${path} has a transition rule, but the field can be removed and added again`);
     }
   }
-}
-
-function refusal(path: string, problem: string): Error {
-  return new Error(`${path} ${problem}`);
 }

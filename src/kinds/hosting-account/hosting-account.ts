@@ -1,11 +1,11 @@
+import { stated, unlessEmpty } from '../../base/json.ts';
 import { isoSecondsUp } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
 import type { Read, ReadProblem } from '../../engine/ports.ts';
-import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { catalogOf } from './catalog.ts';
+import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf, type PresetItem } from '../../hosting/requests.ts';
 import { HostingAccountFacts, HostingAccountSpec } from './schema.ts';
 
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
@@ -82,13 +82,14 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 }
 
 /** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */
-function accountFacts({ account, view, usage }: AccountPass): HostingAccountFacts {
+function accountFacts(pass: AccountPass): HostingAccountFacts {
+  const { account, usage } = pass;
   const { counts = [], orphans = [] } = usage?.() ?? {};
   const { budget, inEffect } = account;
   const every = (name: string, ms: number) => ({ name, seconds: Math.max(1, Math.round(ms / 1_000)) });
   return {
     endpoint: account.endpoint,
-    catalog: catalogOf(view, account.accountId),
+    catalog: catalogOf(pass),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
     lastHandledAcceptMissing: account.acceptedMissing,
@@ -98,6 +99,30 @@ function accountFacts({ account, view, usage }: AccountPass): HostingAccountFact
     ],
     budget: budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) },
   };
+}
+
+/** Returns the presets and solutions that the service offers to an account, as far as the service shows them. */
+function catalogOf({ view, account: { accountId } }: AccountPass): HostingAccountFacts['catalog'] {
+  const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
+  return stated({
+    appPresets: unlessEmpty(offered(appPresetsOf()).map(presetFacts)),
+    databasePresets: unlessEmpty(offered(databasePresetsOf()).map(presetFacts)),
+    solutions: unlessEmpty(
+      offered(solutionsOf(accountId)).map(({ solutionSlug, requiredInputs, components, ...solution }) => ({
+        ...solution,
+        name: solutionSlug,
+        requiredInputs: unlessEmpty(requiredInputs),
+        components: unlessEmpty(
+          components.map((component) => ({ ...component, dependsOn: unlessEmpty(component.dependsOn) })),
+        ),
+      })),
+    ),
+  });
+}
+
+/** Returns the status fields of a preset, without empty lists. */
+function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
+  return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }
 
 /** An account of the service and the credential that opens it. */

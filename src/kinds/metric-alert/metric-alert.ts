@@ -21,22 +21,9 @@ import {
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices, type AlertPass } from './state.ts';
-import {
-  aggregations,
-  inSpec,
-  operators,
-  thresholds,
-  MetricAlertFacts,
-  MetricAlertSpec,
-  type Words,
-} from './schema.ts';
+import { aggregations, inSpec, operators, thresholds, MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
 type AlertBody = Parameters<typeof postAppEnvAlert>[0];
-
-/** Translates a choice of the spec to the service's word. */
-function onWire(words: Words, choice: Fields[string]): Fields[string] {
-  return typeof choice === 'string' ? words[choice] : undefined;
-}
 
 /** Matches our mark at the end of a description only, because the user's text before it may contain a copied mark. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
@@ -171,10 +158,10 @@ function bodyOf(fields: Fields): AlertBody {
     ...others,
     appEnvId: environmentRef,
     contactPointIds: contactPointRefs,
-    operator: onWire(operators, operator),
-    aggregation: onWire(aggregations, aggregation),
+    operator: operators[operator as keyof typeof operators],
+    aggregation: aggregations[aggregation as keyof typeof aggregations],
   };
-  // The cast is safe: the fields come from the spec, whose schema has these types.
+  // The casts are safe: the fields come from the spec, whose schema has these types.
   return definedIn(body) as AlertBody;
 }
 

@@ -40,13 +40,12 @@ const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 /** Maps the operators of a spec to the service's words. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
-export type Words = Readonly<Record<string, string>>;
 
 const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** Translates a word of the service to the word of the spec; an unknown word stays as it is. */
-export function inSpec(words: Words, shown: string | undefined): string | undefined {
+export function inSpec(words: Readonly<Record<string, string>>, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
 

@@ -46,7 +46,7 @@ export interface Memory<Facts = unknown> {
   readonly facts: Facts;
 }
 
-/** An event to publish, with its reason and its text. */
+/** An event to publish, with its text and its reason in CamelCase, such as `AlertFiring`. */
 export interface Told {
   readonly reason: string;
   readonly note: string;
@@ -198,11 +198,8 @@ export interface Showing<Facts = unknown> {
 }
 
 /** Something that happened in the service and is worth an event. */
-export interface Notice {
+export interface Notice extends Told {
   readonly type: 'Normal' | 'Warning';
-  /** The reason of the event in CamelCase, such as `AlertFiring`. */
-  readonly reason: string;
-  readonly note: string;
 }
 
 /**

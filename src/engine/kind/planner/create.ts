@@ -40,10 +40,12 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const since = emptySince(plan, pass);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, list, since);
   const items = [...snapshot.items];
-  const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
+  const marked = items
+    .filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined)
+    .map(([id]) => id);
   const [first, second] = marked;
   if (second !== undefined) return ambiguous(plan, marked);
-  if (first !== undefined) return bind(pass, first[0], 'Created');
+  if (first !== undefined) return bind(pass, first, 'Created');
   const name = plan.name(pass);
   const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
   if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -188,9 +190,8 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
 }
 
 /** Stalls when several objects may be the one that this resource made. A person has to say which. */
-function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
-  const ids = found.map(([id]) => id).toSorted();
-  const message = `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`;
+function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
+  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; name the right one in spec.externalId`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
@@ -247,14 +248,17 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and content decide, as for
   // kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
-  const found = [...snapshot.items].filter(([id, item]) =>
-    byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
-  );
+  const found = [...snapshot.items]
+    .filter(([id, item]) => (byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item)))
+    .map(([id]) => id);
   const [first, second] = found;
   // Without a mark it is unknown which object is ours, and a presumed object is never deleted. So leave all of them.
-  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
+  if (second !== undefined && pass.subject.deleting && !byMark) {
+    const stays = `${found.toSorted().join(', ')} stay in the service: one of them may be the ${plan.noun} "${intent.name}" of a lost call`;
+    return { is: 'release', stays };
+  }
   if (second !== undefined) return ambiguous(plan, found);
-  if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
+  if (first !== undefined) return bind(pass, first, byMark ? 'Created' : 'Presumed');
   const words = `create ${plan.noun} "${intent.name}"`;
   const remember = { journal: undefined, applied: undefined };
   if (entry.conflicted !== undefined) {
@@ -294,14 +298,4 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
   return Object.entries(intent.fields ?? {}).every(
     ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
   );
-}
-
-function leaveAll(
-  plan: { noun: string },
-  { name }: CreateIntent,
-  found: readonly (readonly [string, unknown])[],
-): Step {
-  const ids = found.map(([id]) => id).toSorted();
-  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
-  return { is: 'release', stays };
 }

@@ -392,12 +392,6 @@ export interface Cut {
   readonly total: number;
 }
 
-/** A value that fits its schema, and the lists that were cut to make it fit. */
-interface Fitted<Value> {
-  readonly value: Value;
-  readonly cut: readonly Cut[];
-}
-
 /** A node of the JSON schema that zod makes of a schema. */
 export interface SchemaNode {
   readonly type?: string;
@@ -418,9 +412,9 @@ const nodes = new WeakMap<z.ZodType, SchemaNode>();
 
 /**
  * Cuts a value to its schema: texts and lists lose their end, whole numbers lose their fraction, numbers go to the nearest bound,
- * and unknown fields and invalid times are dropped.
+ * and unknown fields and invalid times are dropped. Also returns the lists that were cut.
  */
-export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
+export function fit<Value>(schema: z.ZodType<Value>, value: Value): { value: Value; cut: readonly Cut[] } {
   let node = nodes.get(schema);
   if (node === undefined) {
     node = z.toJSONSchema(schema, { io: 'input' }) as SchemaNode;
