@@ -25,8 +25,8 @@ import {
   rollbackInfoOf,
   type AppEnvItem,
 } from '../../hosting/requests.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type EnvironmentStep, type Found } from './binding.ts';
+import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep, type FoundEnvironment } from './binding.ts';
 import {
   appliedBy,
   appliedInVain,
@@ -378,9 +378,7 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
  * call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this environment before.
  */
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
-  const { related } = pass;
-  const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
+  const others = [...boundToEnvironment(pass, appEnvId), ...(pass.related?.('SolutionInstallation', appId) ?? [])];
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 
@@ -405,7 +403,11 @@ export function stateOf({ status = '' }: AppEnvItem): string {
  * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
  * the time that the call can no longer arrive.
  */
-export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item, snapshot }: Found): EnvironmentStep {
+export function resolveDoubt(
+  pass: EnvironmentPass,
+  entry: JournalEntry,
+  { item, snapshot }: FoundEnvironment,
+): EnvironmentStep {
   const { monotonicMs, wallMs } = pass;
   const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);

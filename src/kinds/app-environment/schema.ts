@@ -46,19 +46,16 @@ const Deploy = atMostOne(
   ['image', 'build', 'rollbackContentId'],
 );
 
-const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();
+const upToAMillion = (description: string) => integer(description, { min: 0, max: 1_000_000 }).optional();
 
 const FunctionConfig = withRule(
   fields('How a function behaves. The service keeps what is not named here.', {
-    containerConcurrency: integer('Requests that one container takes at the same time.', {
-      min: 0,
-      max: 1_000_000,
-    }).optional(),
-    timeoutSeconds: seconds('How long a request may take'),
-    idleTimeoutSeconds: seconds('How long a response may pause'),
-    responseStartTimeoutSeconds: seconds('How long a response may take to begin'),
-    minScale: integer('The fewest containers.', { min: 0, max: 1_000_000 }).optional(),
-    maxScale: integer('The most containers.', { min: 0, max: 1_000_000 }).optional(),
+    containerConcurrency: upToAMillion('Requests that one container takes at the same time.'),
+    timeoutSeconds: upToAMillion('How long a request may take, in seconds.'),
+    idleTimeoutSeconds: upToAMillion('How long a response may pause, in seconds.'),
+    responseStartTimeoutSeconds: upToAMillion('How long a response may take to begin, in seconds.'),
+    minScale: upToAMillion('The fewest containers.'),
+    maxScale: upToAMillion('The most containers.'),
   }),
   {
     rule: '!has(self.minScale) || !has(self.maxScale) || self.minScale <= self.maxScale',
@@ -184,7 +181,7 @@ export const AppEnvironmentFacts = facts({
   region: text('Where it runs.', { max: 128 }).optional(),
   hosts: listOf('Its host names.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
   resources: shown('What it may use.', {
-    containers: integer('Containers.', { min: 0, max: 1_000_000 }).optional(),
+    containers: upToAMillion('Containers.'),
     zClouds: number('Standard units per container.', { min: 0, max: 1_000_000 }).optional(),
     cpu: number('CPU, in the units of the service.', { min: 0, max: 1_000_000_000 }).optional(),
     memoryMb: number('Memory per container in MB (interface: memory).', { min: 0, max: 1_000_000_000 }).optional(),

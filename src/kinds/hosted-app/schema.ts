@@ -88,12 +88,11 @@ const Image = fields('Runs a pre-built image (interface: useImage).', {
   ).optional(),
 });
 
+const portNumber = (description: string) => integer(description, { min: 1, max: 65_535 }).optional();
+
 const HealthCheck = fields('How the service checks that the app answers.', {
   path: text('The path that is asked (interface: healthCheckPath).', { max: 2048 }).optional(),
-  port: integer('The port that is asked (interface: healthCheckPort). Default: the port of the app.', {
-    min: 1,
-    max: 65_535,
-  }).optional(),
+  port: portNumber('The port that is asked (interface: healthCheckPort). Default: the port of the app.'),
   headers: namedValues(
     'Headers to send along (interface: healthCheckHeaders).',
     'A header.',
@@ -148,10 +147,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
     'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists (interface: dockerPreset). Default: CUSTOM.',
     { min: 1, max: 64, pattern: '^[A-Z][A-Z0-9_]*$' },
   ).optional(),
-  port: integer('The port that the app listens on. Required unless preset is JOB.', {
-    min: 1,
-    max: 65_535,
-  }).optional(),
+  port: portNumber('The port that the app listens on. Required unless preset is JOB.'),
   source: Source.optional(),
   image: Image.optional(),
   healthCheck: HealthCheck.optional(),

@@ -19,7 +19,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
 ]);
 
 /** The result of one evaluation of the alert by the service, as a list or a refresh shows it. */
-interface Look {
+interface Evaluation {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
   readonly lastStateCheck?: string | undefined;
@@ -49,7 +49,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const refreshed = isRefreshed(pass) ? pass.view.one(alertStateOf(id, refreshMs(pass)), id) : undefined;
   const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
   const isOfList = refreshed?.item === undefined || isLater(listed, refreshed.item);
-  const newest: Look | undefined = isOfList ? listed : refreshed.item;
+  const newest: Evaluation | undefined = isOfList ? listed : refreshed.item;
   if (newest?.state === undefined) return shown;
   const seenMs = isOfList
     ? Date.parse(newest.lastStateCheck ?? '')
@@ -71,7 +71,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
 }
 
 /** True if the list shows a later evaluation than the last refresh. Both times are by the service's clock. */
-function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
+function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }

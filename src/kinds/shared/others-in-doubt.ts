@@ -23,3 +23,8 @@ export function awaitDoubts(
   const note = { ...notes, besideSince, besideOf };
   return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };
 }
+
+/** Returns the AppEnvironments that are bound to an environment of the service, whichever way their specs name it. */
+export function boundToEnvironment({ related }: Pick<Pass, 'related'>, appEnvId: string): readonly Related[] {
+  return (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
+}

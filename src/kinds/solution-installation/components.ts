@@ -10,7 +10,7 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
 import { waitForSecondMiss, waitWhileFrozen, readOf } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
 export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFacts>;
@@ -185,7 +185,7 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 
 /** Waits while an environment of a component changes or does not show, or while a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
-  const { view, account, askedAt, related } = pass;
+  const { view, account, askedAt } = pass;
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
     const seen = view.one(list, environmentId);
@@ -195,8 +195,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
       const message = `environment ${environmentId} ${what}; the solution is upgraded after that`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
-    const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);
-    const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
+    const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');
     if (held !== undefined) return held;
   }
   return undefined;
