@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, conditionOf, eventsOf, statusOf } from '../../kinds/support/world.ts';
+import { aWorld, conditionOf, eventsOf, messageOf, statusOf } from '../../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 
@@ -195,6 +195,7 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     world.apply('ContactPoint', 'on-call', { ...mail, externalId: other });
     await world.run(40_000);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InDoubt');
+    expect(messageOf(world, 'ContactPoint', 'on-call')).toMatch(/, the object that spec.externalId names is bound$/);
     await world.run(300_000);
 
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({

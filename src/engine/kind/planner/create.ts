@@ -265,7 +265,9 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     return { is: 'stall', reason: 'Rejected', message: `${words}: ${entry.conflicted}`, remember };
   }
   if (snapshot.begunAt < settledAt) {
-    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, it is created again`;
+    const isNamed = plan.externalId(pass.spec) !== undefined;
+    const next = isNamed ? 'the object that spec.externalId names is bound' : 'it is created again';
+    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   if (pass.subject.deleting) return { is: 'release' };
