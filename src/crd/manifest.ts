@@ -47,28 +47,14 @@ export function manifest(kind: KindIdentity) {
   };
 }
 
-/** The schemas of a kind, and the CEL rules for fields that default to metadata.name. */
-interface Schemas {
-  readonly spec: Structural;
-  readonly status: Structural;
-  readonly rules: readonly CelRule[];
-}
-
-const built = new WeakMap<KindIdentity, Schemas>();
-
-/** Builds the schemas of a kind and keeps them for later calls, because converting schemas is the slowest part of the generator. */
-export function schemasOf(kind: KindIdentity): Schemas {
-  const schemas = built.get(kind) ?? {
-    spec: structural(kind.spec, 'spec'),
-    status: status(kind),
-    rules: nameRules(kind.spec),
-  };
-  built.set(kind, schemas);
-  return schemas;
+/** Builds the schemas of a kind's spec and status. */
+export function schemasOf(kind: KindIdentity): { readonly spec: Structural; readonly status: Structural } {
+  return { spec: structural(kind.spec, 'spec'), status: statusSchema(kind) };
 }
 
 function root(kind: KindIdentity) {
-  const { spec, status: found, rules } = schemasOf(kind);
+  const { spec, status } = schemasOf(kind);
+  const rules = nameRules(kind.spec);
   return {
     type: 'object',
     description: kind.summary,
@@ -78,14 +64,14 @@ function root(kind: KindIdentity) {
       kind: { type: 'string', description: `Always ${kind.kind}.` },
       metadata: { type: 'object' },
       spec,
-      status: { ...found, default: { observedGeneration: -1 } },
+      status: { ...status, default: { observedGeneration: -1 } },
     },
     ...(rules.length > 0 && { 'x-kubernetes-validations': rules }),
   };
 }
 
 /** Builds the schema of a kind's status: the fields that every kind has, the external id, and the kind's own fields. */
-function status(kind: KindIdentity): Structural {
+function statusSchema(kind: KindIdentity): Structural {
   const own = structural(kind.facts, 'status');
   const id = kind.idWord === undefined ? {} : { externalId: idOf(kind.kind, kind.idWord) };
   const shared = structural(z.object({ ...CommonStatus.shape, ...id }).meta({ description: 'shared' }), 'status');

@@ -16,24 +16,18 @@ export const wholeFolders: readonly string[] = ['crds'];
 
 /** Builds the content of every generated file, by its path from the root of the repository. */
 export function outputs(kinds: readonly KindIdentity[], read: ReadFile): ReadonlyMap<string, string> {
+  const guide = read('docs/troubleshooting.md');
   return new Map([
     ...kinds.map((kind) => [`crds/${kind.plural}.yaml`, yaml([manifest(kind)])] as const),
     ...installed(kinds),
     ...rules(read),
     ['deploy/argocd/argocd-cm.yaml', yaml([argoConfig(kinds, (name) => read(`deploy/argocd/lua/${name}.lua`) ?? '')])],
-    ...guide(read),
+    ...(guide === undefined ? [] : [['docs/troubleshooting.md', troubleshooting(guide)] as const]),
     ...kinds.map((kind) => {
       const path = `docs/kinds/${pageName(kind.kind)}.md`;
       return [path, page(kind, read(path), sampleOf(kind, read))] as const;
     }),
   ]);
-}
-
-/** Renews the generated tables of docs/troubleshooting.md; keeps the text around them, which is written by hand. */
-function guide(read: ReadFile): readonly (readonly [string, string])[] {
-  const path = 'docs/troubleshooting.md';
-  const existing = read(path);
-  return existing === undefined ? [] : [[path, troubleshooting(existing)]];
 }
 
 /** Builds the files to install twice, for Kustomize and for Helm, because neither can read files outside its own folder. */

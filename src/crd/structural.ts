@@ -6,30 +6,16 @@
  * test/crd/manifest.test.ts checks that every node has a description and bounds.
  */
 import { z } from 'zod';
-import { rulesKey, type CelRule, ownNameKey } from '../engine/kind/schema/schema.ts';
+import { rulesKey, type CelRule, ownNameKey, type SchemaNode } from '../engine/kind/schema/schema.ts';
 
 /** A node of a structural schema. */
-export interface Structural {
+export interface Structural extends SchemaNode {
   readonly type: 'object' | 'array' | 'string' | 'integer' | 'number' | 'boolean';
   readonly description: string;
   readonly properties?: Readonly<Record<string, Structural>>;
-  readonly required?: readonly string[];
   readonly items?: Structural;
   readonly additionalProperties?: Structural;
   readonly enum?: readonly string[];
-  readonly default?: unknown;
-  readonly [keyword: string]: unknown;
-}
-
-/** A node of zod's JSON schema. */
-interface Node {
-  readonly type?: string;
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly required?: readonly string[];
-  readonly items?: Node;
-  readonly additionalProperties?: Node | boolean;
-  readonly [keyword: string]: unknown;
 }
 
 /** Converts a zod schema to a structural schema; error messages begin with `path`. */
@@ -41,7 +27,7 @@ export function structural(schema: z.ZodType, path: string): Structural {
     cycles: 'throw',
     unrepresentable: 'throw',
   });
-  return convert(json as Node, path, true);
+  return convert(json as SchemaNode, path, true);
 }
 
 const scalars = ['type', 'description', 'enum', 'pattern', 'minLength', 'maxLength', 'minimum', 'maximum'];
@@ -54,12 +40,12 @@ const walked = new Set(['properties', 'required', 'items', 'additionalProperties
  * Converts one node. `steady` is true for a field that users can neither remove nor move, so that a transition rule on it
  * always applies.
  */
-function convert(node: Node, path: string, steady: boolean): Structural {
+function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
-  if (type === undefined) throw refusal(path, 'has no single type; a union cannot be structural');
+  if (type === undefined) throw new Error(`${path} has no single type; a union cannot be structural`);
   for (const keyword of Object.keys(node)) {
     if (keyword === ownNameKey || copied.has(keyword) || walked.has(keyword)) continue;
-    throw refusal(path, `uses ${keyword}, which the generator does not know`);
+    throw new Error(`${path} uses ${keyword}, which the generator does not know`);
   }
   const own = Object.entries(node).filter(([keyword]) => copied.has(keyword));
   checkPattern(node, path);
@@ -68,7 +54,7 @@ function convert(node: Node, path: string, steady: boolean): Structural {
 }
 
 /** Converts the children of a node, and adds the format of an integer, such as int64. */
-function contents(node: Node, type: string, path: string, steady: boolean): Partial<Structural> {
+function contents(node: SchemaNode, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
   if (node.properties !== undefined) return object(node, node.properties, path, steady);
@@ -76,8 +62,8 @@ function contents(node: Node, type: string, path: string, steady: boolean): Part
   return typeof value === 'object' ? { additionalProperties: convert(value, `${path}{}`, false) } : {};
 }
 
-function object(node: Node, children: NonNullable<Node['properties']>, path: string, steady: boolean) {
-  if (typeof node.additionalProperties === 'object') throw refusal(path, 'is open to fields that nobody described');
+function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']>, path: string, steady: boolean) {
+  if (typeof node.additionalProperties === 'object') throw new Error(`${path} is open to fields that nobody described`);
   const required = node.required ?? [];
   const properties = Object.entries(children).map(
     ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,
@@ -85,18 +71,18 @@ function object(node: Node, children: NonNullable<Node['properties']>, path: str
   return { properties: Object.fromEntries(properties), ...(required.length > 0 && { required }) };
 }
 
-function list(node: Node, item: Node, path: string) {
+function list(node: SchemaNode, item: SchemaNode, path: string) {
   const items = convert(item, `${path}[]`, false);
   for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
-    if (!items.required?.includes(key)) throw refusal(path, `is keyed by ${key}, which its items may leave out`);
+    if (!items.required?.includes(key)) throw new Error(`${path} is keyed by ${key}, which its items may leave out`);
   }
   return { items };
 }
 
-function integerFormat(node: Node, path: string): 'int32' | 'int64' {
+function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   const { minimum, maximum } = node;
   const bounded = typeof minimum === 'number' && typeof maximum === 'number';
-  if (!bounded) throw refusal(path, 'is an integer without minimum and maximum');
+  if (!bounded) throw new Error(`${path} is an integer without minimum and maximum`);
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
@@ -104,20 +90,16 @@ function integerFormat(node: Node, path: string): 'int32' | 'int64' {
 // JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
-function checkPattern({ pattern }: Node, path: string): void {
+function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
-    throw refusal(path, `has the pattern ${pattern}, which must be anchored and mean the same to Go`);
+    throw new Error(`${path} has the pattern ${pattern}, which must be anchored and mean the same to Go`);
   }
 }
 
-function checkRules(node: Node, path: string, steady: boolean): void {
+function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady) {
-      throw refusal(path, 'has a transition rule, but the field can be removed and added again');
+      throw new Error(`${path} has a transition rule, but the field can be removed and added again`);
     }
   }
-}
-
-function refusal(path: string, problem: string): Error {
-  return new Error(`${path} ${problem}`);
 }

@@ -21,11 +21,10 @@ import {
   started,
   startsWithout,
   stateOf,
-  unknownState,
   wasDeployed,
 } from './deployments.ts';
 import { askedBy, isPowerSet, leftoverOf, partsOf, renewed, revisionOf } from './parts.ts';
-import { identity, type AppEnvironmentFacts, type AppEnvironmentSpec } from './schema.ts';
+import { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 import { leaveDrift } from '../shared/drift.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
@@ -59,7 +58,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
-    const message = unknownState(state);
+    const message = `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);
@@ -272,7 +271,31 @@ function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, never
 
 /** One existing environment: what is deployed to it, and whether it runs. */
 export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts>({
-  ...identity,
+  kind: 'AppEnvironment',
+  plural: 'appenvironments',
+  shortNames: ['aenv'],
+  scope: 'Namespaced',
+  summary: 'An existing environment of an app: what is deployed to it, and whether it runs.',
+  life: 'long',
+  spec: AppEnvironmentSpec,
+  facts: AppEnvironmentFacts,
+  internal: ['tookChanges'],
+  idWord: 'appEnvId',
+  holds: false,
+  columns: [
+    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
+    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
+    { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
+    { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
+  ],
+  selectable: [
+    '.spec.appRef.name',
+    '.spec.powerState',
+    '.status.appId',
+    '.status.externalId',
+    '.status.region',
+    '.status.state',
+  ],
   needs: ({ appRef, solutionRef, env = [] }) => ({
     ...needsOf(env.map((variable) => [`env (${variable.name})`, variable])),
     references: [

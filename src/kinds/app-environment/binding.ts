@@ -19,7 +19,7 @@ export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
 /** An environment as the newest list shows it. */
-export interface Found {
+export interface FoundEnvironment {
   readonly is: 'found';
   readonly item: AppEnvItem;
   readonly snapshot: Snapshot<AppEnvItem>;
@@ -27,7 +27,7 @@ export interface Found {
 
 /** A bound environment, or the next step towards finding it. */
 type Located =
-  | Found
+  | FoundEnvironment
   | { readonly is: 'step'; readonly step: EnvironmentStep }
   /** The environment is proved gone, so a lost call to it can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };

@@ -12,7 +12,7 @@ import { definedIn, stated } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { isNo, type JournalEntry, type Memory, type Refusal, type Verdict } from '../../engine/kind/contract/step.ts';
 import { notDone } from '../../engine/kind/planner/compare.ts';
-import { readOf, takingOver } from '../../engine/kind/planner/observe.ts';
+import { doubtPauseMs, overAt, readOf, takingOver } from '../../engine/kind/planner/observe.ts';
 import type { Request } from '../../engine/ports.ts';
 import {
   deployedContentIdOf,
@@ -25,9 +25,8 @@ import {
   rollbackInfoOf,
   type AppEnvItem,
 } from '../../hosting/requests.ts';
-import { overAt } from '../shared/lost-calls.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type EnvironmentStep, type Found } from './binding.ts';
+import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep, type FoundEnvironment } from './binding.ts';
 import {
   appliedBy,
   appliedInVain,
@@ -300,7 +299,6 @@ function recorded(
   return { ...facts, deploy, history: [entry, ...(facts.history ?? [])].slice(0, most) };
 }
 
-const recheckMs = 3_000;
 const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
@@ -380,9 +378,7 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
  * call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this environment before.
  */
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
-  const { related } = pass;
-  const environments = (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
-  const others = [...environments, ...(related?.('SolutionInstallation', appId) ?? [])];
+  const others = [...boundToEnvironment(pass, appEnvId), ...(pass.related?.('SolutionInstallation', appId) ?? [])];
   return awaitDoubts(pass, others, 'nothing is sent to the environment');
 }
 
@@ -403,19 +399,17 @@ export function stateOf({ status = '' }: AppEnvItem): string {
   return isUnderWay(status) ? 'Updating' : status;
 }
 
-/** Builds the message for a state that the interface does not describe. */
-export function unknownState(state: string): string {
-  return `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
-}
-
 /**
  * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
  * the time that the call can no longer arrive.
  */
-export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item, snapshot }: Found): EnvironmentStep {
-  const { journalSeen, monotonicMs, wallMs } = pass;
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
-  const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
+export function resolveDoubt(
+  pass: EnvironmentPass,
+  entry: JournalEntry,
+  { item, snapshot }: FoundEnvironment,
+): EnvironmentStep {
+  const { monotonicMs, wallMs } = pass;
+  const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
@@ -423,12 +417,12 @@ export function resolveDoubt(pass: EnvironmentPass, entry: JournalEntry, { item,
   const words = `${entry.operation} of environment "${item.name}": the answer is not known`;
   if (stateOf(item) === 'Updating') {
     const message = `${words}; waiting until its deployment has ended`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   if (snapshot.begunAt < settledAt) {
     const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
     const message = `${words}; if nothing shows that it was carried out by ${inWords}, ${next}`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }

@@ -6,7 +6,7 @@
  * sent has a marked fingerprint. A field of a call in doubt counts as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
-import { begun, doubted, stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/schema.ts';
 import type { EnvironmentPass } from './binding.ts';
@@ -127,10 +127,7 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
 /** Returns the fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as fit in status. */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
-  const sent = {
-    deploy: pass.print(deployValue(pass.spec)),
-    ...Object.fromEntries(now.map(([field, value]) => [field, pass.print(value)])),
-  };
+  const sent = printsOf(pass, { deploy: deployValue(pass.spec), ...Object.fromEntries(now) });
   const isCleared = (field: string) => field === 'startupConfig' && isStartupLeft(pass) && takes(pass.spec, field);
   const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
   const prints = { ...without(printsIn(pass), isOver), ...sent };

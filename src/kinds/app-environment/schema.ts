@@ -1,10 +1,10 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   atMostOne,
   exactlyOne,
   immutableFields,
+  type Rule,
   withRule,
   choice,
   facts,
@@ -46,19 +46,16 @@ const Deploy = atMostOne(
   ['image', 'build', 'rollbackContentId'],
 );
 
-const seconds = (description: string) => integer(`${description}, in seconds.`, { min: 0, max: 1_000_000 }).optional();
+const upToAMillion = (description: string) => integer(description, { min: 0, max: 1_000_000 }).optional();
 
 const FunctionConfig = withRule(
   fields('How a function behaves. The service keeps what is not named here.', {
-    containerConcurrency: integer('Requests that one container takes at the same time.', {
-      min: 0,
-      max: 1_000_000,
-    }).optional(),
-    timeoutSeconds: seconds('How long a request may take'),
-    idleTimeoutSeconds: seconds('How long a response may pause'),
-    responseStartTimeoutSeconds: seconds('How long a response may take to begin'),
-    minScale: integer('The fewest containers.', { min: 0, max: 1_000_000 }).optional(),
-    maxScale: integer('The most containers.', { min: 0, max: 1_000_000 }).optional(),
+    containerConcurrency: upToAMillion('Requests that one container takes at the same time.'),
+    timeoutSeconds: upToAMillion('How long a request may take, in seconds.'),
+    idleTimeoutSeconds: upToAMillion('How long a response may pause, in seconds.'),
+    responseStartTimeoutSeconds: upToAMillion('How long a response may take to begin, in seconds.'),
+    minScale: upToAMillion('The fewest containers.'),
+    maxScale: upToAMillion('The most containers.'),
   }),
   {
     rule: '!has(self.minScale) || !has(self.maxScale) || self.minScale <= self.maxScale',
@@ -116,58 +113,51 @@ const Fields = specInAccount('Which environment, and what runs in it.', {
   ),
   functionConfig: FunctionConfig.optional(),
   startupConfig: StartupConfig.optional(),
-  lifecycle: lifecycle({
-    managementPolicy,
-    drift,
-  }),
+  lifecycle: lifecycle({ managementPolicy, drift }),
 });
 
-/** Adds the rules for naming an environment: in exactly one way, and by name only together with its app. */
-function withBindingRules(schema: typeof Fields): typeof Fields {
-  const one = exactlyOne(atMostOne(schema, owners), places);
-  const named = withRule(one, {
+type Fields = z.output<typeof Fields>;
+
+/** An environment is named only together with its app; a field that only a deployment sends needs one. */
+const rules: readonly Rule<Fields>[] = [
+  {
     rule: '!has(self.environmentName) || has(self.appRef)',
     message: 'environmentName needs appRef: a name is only known within its app',
     fieldPath: '.environmentName',
     check: (spec) => spec.environmentName === undefined || spec.appRef !== undefined,
-  });
-  const component = withRule(named, {
+  },
+  {
     rule: 'has(self.component) == has(self.solutionRef)',
     message: 'component and solutionRef go together',
     check: (spec) => (spec.component !== undefined) === (spec.solutionRef !== undefined),
-  });
-  return immutableFields(
-    component,
-    [...owners, ...places],
-    'cannot be changed; delete this resource, which leaves the environment as it is, and create another',
-  );
-}
-
-/** Adds the rules for fields that are sent only with a deployment: a spec with such a field must ask for a deployment. */
-function withDeploymentRules(schema: typeof Fields): typeof Fields {
-  const env = withRule(schema, {
+  },
+  {
     rule: '!has(self.env) || self.env.size() == 0 || self.?deploy.?image.hasValue()',
     message: 'env needs deploy.image: the service takes variables only together with an image',
     fieldPath: '.env',
     check: ({ env: variables = [], deploy }) => variables.length === 0 || deploy?.image !== undefined,
-  });
-  const functionConfig = withRule(env, {
+  },
+  {
     rule: '!has(self.functionConfig) || self.?deploy.?image.hasValue()',
     message: 'functionConfig needs deploy.image: the service takes it only together with an image',
     fieldPath: '.functionConfig',
     check: (spec) => spec.functionConfig === undefined || spec.deploy?.image !== undefined,
-  });
-  return withRule(functionConfig, {
+  },
+  {
     rule: '!has(self.startupConfig) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
     message: 'startupConfig needs deploy.image or deploy.build: the service takes it only together with one of them',
     fieldPath: '.startupConfig',
     check: ({ startupConfig, deploy }) =>
       startupConfig === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
-  });
-}
+  },
+];
 
 /** One existing environment, and the image and settings that run in it. */
-export const AppEnvironmentSpec = withDeploymentRules(withBindingRules(Fields));
+export const AppEnvironmentSpec = immutableFields(
+  rules.reduce(withRule, exactlyOne(atMostOne(Fields, owners), places)),
+  [...owners, ...places],
+  'cannot be changed; delete this resource, which leaves the environment as it is, and create another',
+);
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
@@ -191,7 +181,7 @@ export const AppEnvironmentFacts = facts({
   region: text('Where it runs.', { max: 128 }).optional(),
   hosts: listOf('Its host names.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
   resources: shown('What it may use.', {
-    containers: integer('Containers.', { min: 0, max: 1_000_000 }).optional(),
+    containers: upToAMillion('Containers.'),
     zClouds: number('Standard units per container.', { min: 0, max: 1_000_000 }).optional(),
     cpu: number('CPU, in the units of the service.', { min: 0, max: 1_000_000_000 }).optional(),
     memoryMb: number('Memory per container in MB (interface: memory).', { min: 0, max: 1_000_000_000 }).optional(),
@@ -223,32 +213,3 @@ export const AppEnvironmentFacts = facts({
   ).optional(),
 });
 export type AppEnvironmentFacts = z.output<typeof AppEnvironmentFacts>;
-
-/** Describes AppEnvironment to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'AppEnvironment',
-  plural: 'appenvironments',
-  shortNames: ['aenv'],
-  scope: 'Namespaced',
-  summary: 'An existing environment of an app: what is deployed to it, and whether it runs.',
-  life: 'long',
-  spec: AppEnvironmentSpec,
-  facts: AppEnvironmentFacts,
-  internal: ['tookChanges'],
-  idWord: 'appEnvId',
-  holds: false,
-  columns: [
-    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
-    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
-    { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
-    { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
-  ],
-  selectable: [
-    '.spec.appRef.name',
-    '.spec.powerState',
-    '.status.appId',
-    '.status.externalId',
-    '.status.region',
-    '.status.state',
-  ],
-} satisfies KindIdentity;

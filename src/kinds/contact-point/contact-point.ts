@@ -21,7 +21,7 @@ import {
 } from '../../hosting/requests.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
 import { needsOf, valueOf, type Valued } from '../shared/values.ts';
-import { identity, settingsOf, ways, type ContactPointFacts, type ContactPointSpec } from './schema.ts';
+import { settingsOf, ways, ContactPointFacts, ContactPointSpec } from './schema.ts';
 
 type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
@@ -39,10 +39,6 @@ const types = {
 
 function wayOf(spec: ContactPointSpec) {
   return ways.find((way) => way in spec) ?? 'email';
-}
-
-function typeOf(spec: ContactPointSpec): ContactPointType {
-  return types[wayOf(spec)];
 }
 
 type Setting = string | readonly string[] | Valued | undefined;
@@ -68,13 +64,10 @@ function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
     if (!isValued(setting)) return setting;
     const value = valueOf(setting, pass);
-    return name === 'password' ? value : trimmed(value);
+    if (name === 'password') return value;
+    return value instanceof Secret ? value.trimmed() : value?.trim();
   };
   return fieldsOf(Object.fromEntries(settingsIn(pass.spec).map(([name, setting]) => [name, valueIn(name, setting)])));
-}
-
-function trimmed(value: string | Secret | undefined): string | Secret | undefined {
-  return value instanceof Secret ? value.trimmed() : value?.trim();
 }
 
 /** Translates the interface's names of settings to their paths in the spec. */
@@ -162,7 +155,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
   alsoReads: (pass, id) => (pass.spec.verifyConfig === true ? [readConfig(pass, id)] : []),
-  desired: (pass) => ({ name: plan.name(pass), type: typeOf(pass.spec), ...configOf(pass) }),
+  desired: (pass) => ({ name: plan.name(pass), type: types[wayOf(pass.spec)], ...configOf(pass) }),
   observed: (item, pass) => ({ name: item.name, type: item.type, ...shownConfig(pass) }),
   hidden: (field, pass) => isConfig(field) && !isRevealed(field, pass),
   kept: isConfig,
@@ -174,7 +167,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
       postContactPoint({
         accountId: account.accountId,
         name: textIn(fields, 'name'),
-        type: typeOf(spec),
+        type: types[wayOf(spec)],
         config: configAmong(fields) ?? {},
       }),
     idOfCreated: createdContactPointId,
@@ -203,7 +196,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   },
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
-    type: item?.type ?? typeOf(spec),
+    type: item?.type ?? types[wayOf(spec)],
     ...(item !== undefined && {
       deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)),
     }),
@@ -221,7 +214,18 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
 
 /** A contact point: where the service delivers alerts. */
 export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
-  ...identity,
+  kind: 'ContactPoint',
+  plural: 'contactpoints',
+  shortNames: ['cpoint'],
+  scope: 'Namespaced',
+  summary: 'A destination for alerts: e-mail, a webhook, a chat service or an incident service.',
+  life: 'long',
+  spec: ContactPointSpec,
+  facts: ContactPointFacts,
+  idWord: 'contactPointId',
+  holds: true,
+  columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
+  selectable: ['.status.type', '.status.externalId'],
   always: ['Propagated'],
   interfaceWords,
   needs: materialOf,

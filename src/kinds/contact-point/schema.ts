@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   exactlyOne,
@@ -101,19 +100,3 @@ export const ContactPointFacts = facts({
   ).optional(),
 });
 export type ContactPointFacts = z.output<typeof ContactPointFacts>;
-
-/** Describes ContactPoint to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'ContactPoint',
-  plural: 'contactpoints',
-  shortNames: ['cpoint'],
-  scope: 'Namespaced',
-  summary: 'A destination for alerts: e-mail, a webhook, a chat service or an incident service.',
-  life: 'long',
-  spec: ContactPointSpec,
-  facts: ContactPointFacts,
-  idWord: 'contactPointId',
-  holds: true,
-  columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
-  selectable: ['.status.type', '.status.externalId'],
-} satisfies KindIdentity;

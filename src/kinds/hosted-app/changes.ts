@@ -200,7 +200,7 @@ function unseenOf(changed: Fields, pass: AppPass): Fields {
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
-  return { ...facts, applyInDoubt: { digest: digestOf(unseen, pass), calls: callsOf(unseen, pass) + 1 } };
+  return { ...facts, applyInDoubt: { digest: pass.print(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
 }
 
 /** Stalls when the answer to a change that is applied at once was lost twice. */
@@ -214,9 +214,5 @@ function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
-  return applyInDoubt.digest === digestOf(unseen, pass) ? applyInDoubt.calls : 0;
-}
-
-function digestOf(unseen: Fields, pass: AppPass): string {
-  return pass.print(definedIn(unseen));
+  return applyInDoubt.digest === pass.print(definedIn(unseen)) ? applyInDoubt.calls : 0;
 }

@@ -2,6 +2,7 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';
+import { boundToEnvironment } from '../shared/others-in-doubt.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from '../app-environment/schema.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
@@ -20,9 +21,7 @@ export function environmentIds(pass: AppPass): readonly string[] {
 
 /** Returns the AppEnvironments that are bound to environments of the app, whichever way their specs name the environment. */
 export function boundEnvironments(pass: AppPass): readonly Related[] {
-  return environmentIds(pass).flatMap((appEnvId) =>
-    (pass.related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId),
-  );
+  return environmentIds(pass).flatMap((appEnvId) => boundToEnvironment(pass, appEnvId));
 }
 
 /**

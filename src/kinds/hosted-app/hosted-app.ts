@@ -45,7 +45,7 @@ import {
 } from './changes.ts';
 import { nearest } from '../shared/nearest.ts';
 import { isDatabase } from '../shared/presets.ts';
-import { identity, type HostedAppFacts, type HostedAppSpec } from './schema.ts';
+import { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { needsOf } from '../shared/values.ts';
 
 /** Refuses a preset that the account does not have, before anything is sent. */
@@ -151,7 +151,22 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
 
 /** An app, database, function or job. */
 export const hostedApp = defineKind<HostedAppSpec, HostedAppFacts>({
-  ...identity,
+  kind: 'HostedApp',
+  plural: 'hostedapps',
+  shortNames: ['happ'],
+  scope: 'Namespaced',
+  summary: 'An app, database, function or job of the hosting service.',
+  life: 'long',
+  spec: HostedAppSpec,
+  facts: HostedAppFacts,
+  internal: ['pendingSinceMs', 'takenOverGeneration', 'applyInDoubt'],
+  idWord: 'appId',
+  holds: true,
+  columns: [
+    { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
+    { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
+  ],
+  selectable: ['.spec.preset', '.status.type', '.status.externalId'],
   needs: ({ source, healthCheck }) => {
     const headers = healthCheck?.headers ?? [];
     return needsOf([

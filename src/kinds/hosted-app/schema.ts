@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   atMostOne,
@@ -17,6 +16,7 @@ import {
   shown,
   text,
   time,
+  type Rule,
   withRule,
   withTransition,
 } from '../../engine/kind/schema/schema.ts';
@@ -88,12 +88,11 @@ const Image = fields('Runs a pre-built image (interface: useImage).', {
   ).optional(),
 });
 
+const portNumber = (description: string) => integer(description, { min: 1, max: 65_535 }).optional();
+
 const HealthCheck = fields('How the service checks that the app answers.', {
   path: text('The path that is asked (interface: healthCheckPath).', { max: 2048 }).optional(),
-  port: integer('The port that is asked (interface: healthCheckPort). Default: the port of the app.', {
-    min: 1,
-    max: 65_535,
-  }).optional(),
+  port: portNumber('The port that is asked (interface: healthCheckPort). Default: the port of the app.'),
   headers: namedValues(
     'Headers to send along (interface: healthCheckHeaders).',
     'A header.',
@@ -148,10 +147,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
     'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists (interface: dockerPreset). Default: CUSTOM.',
     { min: 1, max: 64, pattern: '^[A-Z][A-Z0-9_]*$' },
   ).optional(),
-  port: integer('The port that the app listens on. Required unless preset is JOB.', {
-    min: 1,
-    max: 65_535,
-  }).optional(),
+  port: portNumber('The port that the app listens on. Required unless preset is JOB.'),
   source: Source.optional(),
   image: Image.optional(),
   healthCheck: HealthCheck.optional(),
@@ -174,56 +170,56 @@ const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'conc
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;
 
-/** Adds the rules between fields, in the order of the fields. */
-function withRules(schema: typeof Fields): typeof Fields {
-  const port = withRule(schema, {
+/** The rules between fields, in the order of the fields. */
+const rules: readonly Rule<Fields>[] = [
+  {
     rule: `has(self.port) || ${preset} == 'JOB'`,
     message: 'port is required unless preset is JOB',
     fieldPath: '.port',
     reason: 'FieldValueRequired',
     check: (spec) => spec.port !== undefined || spec.preset === 'JOB',
-  });
-  const oneOrigin = withRule(port, {
+  },
+  {
     rule: `has(self.source) != has(self.image) || (!has(self.source) && (has(self.externalId) || ${database}))`,
     message: 'set exactly one of source and image; a database, or an app that externalId names, may have neither',
     check: (spec) =>
       (spec.source !== undefined) !== (spec.image !== undefined) ||
       (spec.source === undefined && (spec.externalId !== undefined || asksForDatabase(spec))),
-  });
-  const noOrigin = withRule(oneOrigin, {
+  },
+  {
     rule: `!(${database}) || (!has(self.source) && !has(self.image))`,
     message: 'a database has neither source nor image',
     reason: 'FieldValueForbidden',
     check: (spec) => !asksForDatabase(spec) || (spec.source === undefined && spec.image === undefined),
-  });
-  const job = withRule(noOrigin, {
+  },
+  {
     rule: `!has(self.jobConfig) || ${preset} == 'JOB'`,
     message: 'jobConfig is only allowed when preset is JOB',
     fieldPath: '.jobConfig',
     reason: 'FieldValueForbidden',
     check: (spec) => spec.jobConfig === undefined || spec.preset === 'JOB',
-  });
-  const concurrency = withRule(job, {
+  },
+  {
     rule: `!has(self.jobConfig) || !has(self.jobConfig.concurrency) || !(self.jobConfig.concurrency.settingName in ${words(jobSettings)})`,
     message: 'jobConfig.concurrency.settingName must not be the name of another setting of jobConfig',
     fieldPath: '.jobConfig.concurrency.settingName',
     check: ({ jobConfig: settings }) => !jobSettings.includes(settings?.concurrency?.settingName ?? ''),
-  });
-  const sized = withRule(concurrency, {
+  },
+  {
     rule: `!self.?atCreation.?database.hasValue() || !(${preset} in ${words(appPresets)})`,
     message: 'atCreation.database is only allowed when preset names a database or service',
     fieldPath: '.atCreation',
     reason: 'FieldValueForbidden',
     check: (spec) =>
       spec.atCreation?.database === undefined || !(appPresets as readonly string[]).includes(spec.preset ?? 'CUSTOM'),
-  });
-  return withRule(sized, {
+  },
+  {
     rule: `${preset} != 'COUCHDB' || self.?atCreation.?database.?containers.orValue(1) == 1`,
     message: 'CouchDB is a single node: atCreation.database.containers must be 1',
     fieldPath: '.atCreation',
     check: (spec) => spec.preset !== 'COUCHDB' || (spec.atCreation?.database?.containers ?? 1) === 1,
-  });
-}
+  },
+];
 
 /** Adds the rules for fields that the interface cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
@@ -244,7 +240,7 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
 }
 
 /** An app, database, function or job. */
-export const HostedAppSpec = withFixedFields(withRules(Fields));
+export const HostedAppSpec = withFixedFields(rules.reduce(withRule, Fields));
 export type HostedAppSpec = z.output<typeof HostedAppSpec>;
 
 /** The status fields of an app. */
@@ -292,23 +288,3 @@ export const HostedAppFacts = facts({
   environmentsAffected: count('How many environments the last change concerned.'),
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;
-
-/** Describes HostedApp to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'HostedApp',
-  plural: 'hostedapps',
-  shortNames: ['happ'],
-  scope: 'Namespaced',
-  summary: 'An app, database, function or job of the hosting service.',
-  life: 'long',
-  spec: HostedAppSpec,
-  facts: HostedAppFacts,
-  internal: ['pendingSinceMs', 'takenOverGeneration', 'applyInDoubt'],
-  idWord: 'appId',
-  holds: true,
-  columns: [
-    { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
-    { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
-  ],
-  selectable: ['.spec.preset', '.status.type', '.status.externalId'],
-} satisfies KindIdentity;

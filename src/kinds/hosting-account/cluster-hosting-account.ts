@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { defineKind, type KindIdentity } from '../../engine/kind/contract/define.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
 import { choice, fields, listOf, mapOf, setOf, text, withRule } from '../../engine/kind/schema/schema.ts';
-import { accountDecisions } from './hosting-account.ts';
-import { accountFields, identity as ofOneNamespace, type HostingAccountFacts } from './schema.ts';
+import { hostingAccount } from './hosting-account.ts';
+import { accountFields, type HostingAccountFacts } from './schema.ts';
 
 const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$' });
 const labelName = text('The label.', { min: 1, max: 317 });
@@ -41,19 +41,13 @@ const ClusterHostingAccountSpec = fields('Which account of the service to share,
 });
 type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
-/** Describes ClusterHostingAccount to the generator of manifests, permissions and reference pages. */
-const identity = {
-  ...ofOneNamespace,
+/** An account that several namespaces share; its Secret is in the operator's namespace. */
+export const clusterHostingAccount = defineKind<ClusterHostingAccountSpec, HostingAccountFacts>({
+  ...hostingAccount,
   kind: 'ClusterHostingAccount',
   plural: 'clusterhostingaccounts',
   shortNames: ['chacct'],
   scope: 'Cluster',
   summary: 'An account of the hosting service that several namespaces may use.',
   spec: ClusterHostingAccountSpec,
-} satisfies KindIdentity;
-
-/** An account that several namespaces share; its Secret is in the operator's namespace. */
-export const clusterHostingAccount = defineKind<ClusterHostingAccountSpec, HostingAccountFacts>({
-  ...identity,
-  ...accountDecisions,
 });

@@ -1,12 +1,12 @@
+import { stated, unlessEmpty } from '../../base/json.ts';
 import { isoSecondsUp } from '../../base/time.ts';
-import { defineKind, type Needs } from '../../engine/kind/contract/define.ts';
+import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
-import { type OwnCondition, type Showing, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Step, type Verdict, about } from '../../engine/kind/contract/step.ts';
 import type { Read, ReadProblem } from '../../engine/ports.ts';
-import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
-import { catalogOf } from './catalog.ts';
-import { identity, type HostingAccountFacts, type HostingAccountSpec } from './schema.ts';
+import { appPresetsOf, appsOf, databasePresetsOf, solutionsOf, type PresetItem } from '../../hosting/requests.ts';
+import { HostingAccountFacts, HostingAccountSpec } from './schema.ts';
 
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
@@ -82,48 +82,79 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
 }
 
 /** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */
-function accountFacts({ account, view, usage }: AccountPass): HostingAccountFacts {
+function accountFacts(pass: AccountPass): HostingAccountFacts {
+  const { account, usage } = pass;
   const { counts = [], orphans = [] } = usage?.() ?? {};
+  const { budget, inEffect } = account;
+  const every = (name: string, ms: number) => ({ name, seconds: Math.max(1, Math.round(ms / 1_000)) });
   return {
     endpoint: account.endpoint,
-    catalog: catalogOf(view, account.accountId),
+    catalog: catalogOf(pass),
     ...(counts.length > 0 && { counts: [...counts] }),
     ...(orphans.length > 0 && { orphans: [...orphans] }),
     lastHandledAcceptMissing: account.acceptedMissing,
-    intervals: intervalsOf(account),
-    budget: budgetOf(account),
+    intervals: [
+      ...(inEffect.rateLimitedMs === undefined ? [] : [every('alert states', inEffect.rateLimitedMs)]),
+      every('lists', inEffect.pollMs),
+    ],
+    budget: budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) },
   };
 }
 
-function budgetOf({ budget }: AccountPass['account']): HostingAccountFacts['budget'] {
-  return budget && { ...budget, forecastPerHour: Number(budget.forecastPerHour.toPrecision(2)) };
+/** Returns the presets and solutions that the service offers to an account, as far as the service shows them. */
+function catalogOf({ view, account: { accountId } }: AccountPass): HostingAccountFacts['catalog'] {
+  const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
+  return stated({
+    appPresets: unlessEmpty(offered(appPresetsOf()).map(presetFacts)),
+    databasePresets: unlessEmpty(offered(databasePresetsOf()).map(presetFacts)),
+    solutions: unlessEmpty(
+      offered(solutionsOf(accountId)).map(({ solutionSlug, requiredInputs, components, ...solution }) => ({
+        ...solution,
+        name: solutionSlug,
+        requiredInputs: unlessEmpty(requiredInputs),
+        components: unlessEmpty(
+          components.map((component) => ({ ...component, dependsOn: unlessEmpty(component.dependsOn) })),
+        ),
+      })),
+    ),
+  });
 }
 
-function intervalsOf({ inEffect }: AccountPass['account']): NonNullable<HostingAccountFacts['intervals']> {
-  const seconds = (ms: number) => Math.max(1, Math.round(ms / 1_000));
-  return [
-    ...(inEffect.rateLimitedMs === undefined
-      ? []
-      : [{ name: 'alert states', seconds: seconds(inEffect.rateLimitedMs) }]),
-    { name: 'lists', seconds: seconds(inEffect.pollMs) },
-  ];
+/** Returns the status fields of a preset, without empty lists. */
+function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...preset }: PresetItem) {
+  return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }
 
-/** The decisions that HostingAccount and ClusterHostingAccount share. */
-export const accountDecisions = {
-  needs: ({ credentialsRef, dangerousCredentialsRef }: HostingAccountSpec): Needs => ({
+/** An account of the service and the credential that opens it. */
+export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({
+  kind: 'HostingAccount',
+  plural: 'hostingaccounts',
+  shortNames: ['hacct'],
+  scope: 'Namespaced',
+  summary: 'An account of the hosting service, for the resources of one namespace.',
+  life: 'account',
+  spec: HostingAccountSpec,
+  facts: HostingAccountFacts,
+  moving: ['intervals', 'budget'],
+  idWord: undefined,
+  holds: true,
+  columns: [
+    { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
+    { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
+    {
+      name: 'POLICY',
+      path: '.spec.lifecycle.managementPolicy',
+      wide: true,
+      description: 'Observe where nothing may write to the service.',
+    },
+  ],
+  selectable: ['.spec.externalId'],
+  needs: ({ credentialsRef, dangerousCredentialsRef }) => ({
     secrets: Object.entries({ credentialsRef, dangerousCredentialsRef }).flatMap(([field, ref]) =>
       ref === undefined ? [] : [{ name: ref.name, key: 'token', field, optional: true }],
     ),
   }),
   always: ['Throttled', 'TokenLimited'],
-  moving: ['intervals', 'budget'],
   step: accountStep,
-  show: (pass: AccountPass): Showing<HostingAccountFacts> => ({
-    facts: accountFacts(pass),
-    conditions: [throttled(pass), tokenLimited(pass)],
-  }),
-};
-
-/** An account of the service and the credential that opens it. */
-export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({ ...identity, ...accountDecisions });
+  show: (pass) => ({ facts: accountFacts(pass), conditions: [throttled(pass), tokenLimited(pass)] }),
+});

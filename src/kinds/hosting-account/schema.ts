@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import {
   immutable,
   choice,
@@ -150,31 +149,3 @@ export const HostingAccountSpec = fields(
   accountFields('in this namespace', 'ById'),
 );
 export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;
-
-/** The columns of `kubectl get` for both kinds of accounts. */
-const accountColumns = [
-  { name: 'ACCOUNT', path: '.spec.externalId', description: 'The id of the account in the service.' },
-  { name: 'ENDPOINT', path: '.status.endpoint', description: 'The host of the service.' },
-  {
-    name: 'POLICY',
-    path: '.spec.lifecycle.managementPolicy',
-    wide: true,
-    description: 'Observe where nothing may write to the service.',
-  },
-] as const;
-
-/** Describes HostingAccount to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'HostingAccount',
-  plural: 'hostingaccounts',
-  shortNames: ['hacct'],
-  scope: 'Namespaced',
-  summary: 'An account of the hosting service, for the resources of one namespace.',
-  life: 'account',
-  spec: HostingAccountSpec,
-  facts: HostingAccountFacts,
-  idWord: undefined,
-  holds: true,
-  columns: accountColumns,
-  selectable: ['.spec.externalId'],
-} satisfies KindIdentity;

@@ -33,7 +33,7 @@ import {
 } from './view.ts';
 import { leaveDrift } from '../shared/drift.ts';
 import { needOf } from '../shared/references.ts';
-import { identity, type MemberAccessFacts, type MemberAccessSpec } from './schema.ts';
+import { MemberAccessFacts, MemberAccessSpec } from './schema.ts';
 
 function step(pass: AccessPass): AccessStep {
   const { subject, spec, memory, account } = pass;
@@ -65,7 +65,7 @@ function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
 
 function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   const { ids, unresolved } = wantedOf(pass);
-  const { set } = remembered(pass);
+  const { set } = remembered(pass.memory.facts);
   const list = appEnvsOf(pass.account.accountId);
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
@@ -83,7 +83,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
     return { is: 'wait', reason: 'EnvironmentNotFound', message };
   }
   if (isAsWanted) return settled(pass, ids);
-  return withoutGone(pass, target) ?? restrictTo(pass, { target, ids, isWhole: true });
+  return withoutGone(pass, target) ?? restrictTo(pass, target, { ids, isWhole: true });
 }
 
 /**
@@ -108,7 +108,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
   if (seen === undefined || seen.snapshot.begunAt < since) return { ...readOf(pass, list, since), note: notes };
   const gone = unseenIn(pass, target);
   const rest = target.filter((id) => !gone.includes(id));
-  return restrictTo(pass, { target: rest, ids: wantedOf(pass).ids, isWhole: true });
+  return restrictTo(pass, rest, { ids: wantedOf(pass).ids, isWhole: true });
 }
 
 /**
@@ -118,7 +118,7 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
 function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
   const { ids, unresolved } = wantedOf(pass);
-  const { set } = remembered(pass);
+  const { set } = remembered(pass.memory.facts);
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
@@ -129,7 +129,7 @@ function close(pass: AccessPass): AccessStep {
     return { is: 'stall', reason: 'AccessWiderThanSpec', message };
   }
   const isWhole = unresolved.length === 0 && target.length === ids.length;
-  const step = restrictTo(pass, { target, ids: target, isWhole });
+  const step = restrictTo(pass, target, { ids: target, isWhole });
   if (step.is !== 'call') return step;
   const note = `${membershipId} had full access though the spec restricts it; restricting it to ${target.join(', ')} again`;
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
@@ -177,18 +177,15 @@ function leave(pass: AccessPass): AccessStep {
 //
 // Sends the list of environments: when to wait, what status records before the call, and what the answer means.
 
-/** A list of environments to send to the service. */
-interface Sending {
-  /** The whole list to send. Never empty: an empty list means every environment. */
-  readonly target: readonly string[];
-  /** The ids in the list to send that the spec names. */
-  readonly ids: readonly string[];
-  /** True when the list to send has everything that the spec names. */
-  readonly isWhole: boolean;
-}
-
-/** Restricts the member to a list of environments. */
-function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): AccessStep {
+/**
+ * Restricts the member to a list of environments. `ids` are those in the list that the spec names, and `isWhole` is false when the
+ * spec names others, too.
+ */
+function restrictTo(
+  pass: AccessPass,
+  target: readonly string[],
+  { ids, isWhole }: { readonly ids: readonly string[]; readonly isWhole: boolean },
+): AccessStep {
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
   if (first === undefined) {
@@ -198,17 +195,17 @@ function restrictTo(pass: AccessPass, { target, ids, isWhole }: Sending): Access
   const held = holdsBack(pass) ?? stale(pass);
   if (held !== undefined) return held;
   const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
-  const { set, asked } = remembered(pass);
+  const { set, asked } = remembered(pass.memory.facts);
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
     // Record the ids before the call: after a lost answer they must still count as asked for by us.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
-      meanwhile: { facts: { ...memory.facts, askedAppEnvIds: [...union(asked, ids)] } },
+      meanwhile: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
     committed: () => ({
       ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
-      facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: [...union(set, ids)] },
+      facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: union(set, ids) },
     }),
   };
   return { is: 'call', call };
@@ -280,7 +277,22 @@ function named(names: readonly string[]): string {
 
 /** Which environments a member of the account may see and use. */
 export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
-  ...identity,
+  kind: 'MemberAccess',
+  plural: 'memberaccesses',
+  shortNames: ['maccess'],
+  scope: 'Namespaced',
+  summary: 'Which environments a member of the account may see and use.',
+  life: 'long',
+  spec: MemberAccessSpec,
+  facts: MemberAccessFacts,
+  internal: ['setAppEnvIds', 'askedAppEnvIds'],
+  idWord: 'membershipId',
+  holds: true,
+  columns: [
+    { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
+  ],
+  selectable: ['.spec.externalId', '.spec.access', '.status.access'],
   needs: ({ environmentRefs = [] }) => ({
     references: environmentRefs.flatMap((ref) => needOf('AppEnvironment', ref, 'environmentRefs', { optional: true })),
   }),

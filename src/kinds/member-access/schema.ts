@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { drift, lifecycle, managementPolicy, onDelete, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   immutable,
@@ -62,23 +61,3 @@ export const MemberAccessFacts = facts({
   serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed.'),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;
-
-/** Describes MemberAccess to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'MemberAccess',
-  plural: 'memberaccesses',
-  shortNames: ['maccess'],
-  scope: 'Namespaced',
-  summary: 'Which environments a member of the account may see and use.',
-  life: 'long',
-  spec: MemberAccessSpec,
-  facts: MemberAccessFacts,
-  internal: ['setAppEnvIds', 'askedAppEnvIds'],
-  idWord: 'membershipId',
-  holds: true,
-  columns: [
-    { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
-    { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
-  ],
-  selectable: ['.spec.externalId', '.spec.access', '.status.access'],
-} satisfies KindIdentity;

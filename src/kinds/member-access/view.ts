@@ -19,18 +19,12 @@ export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem
 }
 
 /** Returns the ids that the spec names, and the references in the spec that do not resolve. */
-export function wantedOf(pass: AccessPass): {
-  readonly ids: readonly string[];
-  readonly unresolved: readonly string[];
-} {
-  const ids = new Set<string>();
-  const unresolved: string[] = [];
-  for (const ref of pass.spec.environmentRefs ?? []) {
-    const id = idOf('AppEnvironment', ref, pass);
-    if (id !== undefined) ids.add(id);
-    else unresolved.push(ref.name ?? '');
-  }
-  return { ids: [...ids].toSorted(), unresolved };
+export function wantedOf(pass: AccessPass) {
+  const refs = (pass.spec.environmentRefs ?? []).map((ref) => ({ ...ref, id: idOf('AppEnvironment', ref, pass) }));
+  return {
+    ids: union(refs.flatMap(({ id }) => id ?? [])),
+    unresolved: refs.flatMap(({ id, name = '' }) => (id === undefined ? [name] : [])),
+  };
 }
 
 /** Returns the list that the service shows; undefined before the first read. A newer write of ours replaces what an older read shows. */
@@ -48,16 +42,13 @@ export function isEdited({ memory, subject }: AccessPass): boolean {
 }
 
 /** Returns the ids that the last applied spec set (`set`), and other ids that this or an earlier resource asked for (`asked`). */
-export function remembered({ memory }: Pick<AccessPass, 'memory'>): {
-  readonly set: readonly string[];
-  readonly asked: readonly string[];
-} {
-  return { set: memory.facts.setAppEnvIds ?? [], asked: memory.facts.askedAppEnvIds ?? [] };
+export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] }: MemberAccessFacts) {
+  return { set, asked };
 }
 
 /** Returns the status fields once the list in the service has everything that the spec names. */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
-  const { set, asked } = remembered(pass);
+  const { set, asked } = remembered(pass.memory.facts);
   const kept = isEdited(pass) ? ids : union(set, ids);
   const others = union(asked, set).filter((id) => !kept.includes(id));
   return { ...pass.memory.facts, setAppEnvIds: unlessEmpty(kept), askedAppEnvIds: unlessEmpty(others) };
@@ -69,23 +60,24 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   const before = pass
     .related?.('MemberAccess', pass.spec.externalId)
     .find(({ name, namespace }) => name === owner && namespace === pass.subject.namespace);
-  const { setAppEnvIds = [], askedAppEnvIds = [] } = (before?.facts ?? {}) as MemberAccessFacts;
-  const asked = union(facts.askedAppEnvIds ?? [], union(setAppEnvIds, askedAppEnvIds));
-  return sameIds(asked, facts.askedAppEnvIds ?? []) ? undefined : { ...facts, askedAppEnvIds: [...asked] };
+  const { set, asked } = remembered(before?.facts ?? {});
+  const known = remembered(facts).asked;
+  const all = union(known, set, asked);
+  return sameIds(all, known) ? undefined : { ...facts, askedAppEnvIds: all };
 }
 
 /** Returns the list to send: the environments of the spec, and environments that others added if the spec keeps them. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
-  const { set, asked } = remembered(pass);
+  const { set, asked } = remembered(pass.memory.facts);
   const stays = (id: string) =>
     ids.includes(id) ||
     (set.includes(id) ? !isEdited(pass) : !asked.includes(id) && pass.spec.onServiceAdd !== 'Remove');
   return union(ids, allowed.filter(stays));
 }
 
-/** Merges two lists into a sorted list that has each id once. */
-export function union(a: readonly string[], b: readonly string[]): readonly string[] {
-  return [...new Set([...a, ...b])].toSorted();
+/** Merges lists into a sorted list that has each id once. */
+export function union(...lists: readonly (readonly string[])[]): string[] {
+  return [...new Set(lists.flat())].toSorted();
 }
 
 /** True if two lists have the same ids. */
@@ -123,9 +115,9 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
 }
 
 function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readonly string[]): readonly string[] {
-  const { set, asked } = remembered(pass);
-  const ours = new Set([...ids, ...set, ...asked]);
-  return allowed.filter((id) => !ours.has(id)).toSorted();
+  const { set, asked } = remembered(pass.memory.facts);
+  const ours = union(ids, set, asked);
+  return allowed.filter((id) => !ours.includes(id)).toSorted();
 }
 
 /** Warns of environments that stay in the list although the spec does not name them; warns of each environment once. */

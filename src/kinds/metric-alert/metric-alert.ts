@@ -21,23 +21,9 @@ import {
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { firing, liveState, notices, type AlertPass } from './state.ts';
-import {
-  aggregations,
-  identity,
-  inSpec,
-  operators,
-  thresholds,
-  type MetricAlertFacts,
-  type MetricAlertSpec,
-  type Words,
-} from './schema.ts';
+import { aggregations, inSpec, operators, thresholds, MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
 type AlertBody = Parameters<typeof postAppEnvAlert>[0];
-
-/** Translates a choice of the spec to the service's word. */
-function onWire(words: Words, choice: Fields[string]): Fields[string] {
-  return typeof choice === 'string' ? words[choice] : undefined;
-}
 
 /** Matches our mark at the end of a description only, because the user's text before it may contain a copied mark. */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
@@ -105,7 +91,6 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   noun: 'alert',
   list: (pass) => alertsOf(environmentOf(pass)),
   single: alertOf,
-  isPlaced: (pass) => environmentOf(pass) !== '',
   placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
   ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
@@ -173,16 +158,51 @@ function bodyOf(fields: Fields): AlertBody {
     ...others,
     appEnvId: environmentRef,
     contactPointIds: contactPointRefs,
-    operator: onWire(operators, operator),
-    aggregation: onWire(aggregations, aggregation),
+    operator: operators[operator as keyof typeof operators],
+    aggregation: aggregations[aggregation as keyof typeof aggregations],
   };
-  // The cast is safe: the fields come from the spec, whose schema has these types.
+  // The casts are safe: the fields come from the spec, whose schema has these types.
   return definedIn(body) as AlertBody;
 }
 
 /** An alert on one metric of an environment. */
 export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
-  ...identity,
+  kind: 'MetricAlert',
+  plural: 'metricalerts',
+  shortNames: ['malert'],
+  scope: 'Namespaced',
+  summary: 'An alert on one metric of one environment.',
+  life: 'long',
+  spec: MetricAlertSpec,
+  facts: MetricAlertFacts,
+  idWord: 'alertId',
+  holds: true,
+  columns: [
+    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
+    {
+      name: 'SINCE',
+      path: '.status.stateChangeTime',
+      type: 'date',
+      description: 'How long ago this state was seen first.',
+    },
+    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
+    {
+      name: 'OBSERVED',
+      path: '.status.stateObservedTime',
+      type: 'date',
+      wide: true,
+      description: 'How long ago the state was last seen to be so, as of the last hour.',
+    },
+    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
+  ],
+  selectable: [
+    '.spec.environmentRef.name',
+    '.spec.metric',
+    '.spec.enabled',
+    '.status.state',
+    '.status.environmentId',
+    '.status.externalId',
+  ],
   needs: ({ environmentRef, contactPointRefs }) => ({
     references: [
       ...needOf('AppEnvironment', environmentRef, 'environmentRef'),

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, specInAccount } from '../../engine/kind/schema/parts.ts';
 import {
   choice,
@@ -41,13 +40,12 @@ const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 /** Maps the operators of a spec to the service's words. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
-export type Words = Readonly<Record<string, string>>;
 
 const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** Translates a word of the service to the word of the spec; an unknown word stays as it is. */
-export function inSpec(words: Words, shown: string | undefined): string | undefined {
+export function inSpec(words: Readonly<Record<string, string>>, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
 
@@ -106,43 +104,3 @@ export const MetricAlertFacts = facts({
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;
-
-/** Describes MetricAlert to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'MetricAlert',
-  plural: 'metricalerts',
-  shortNames: ['malert'],
-  scope: 'Namespaced',
-  summary: 'An alert on one metric of one environment.',
-  life: 'long',
-  spec: MetricAlertSpec,
-  facts: MetricAlertFacts,
-  idWord: 'alertId',
-  holds: true,
-  columns: [
-    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
-    {
-      name: 'SINCE',
-      path: '.status.stateChangeTime',
-      type: 'date',
-      description: 'How long ago this state was seen first.',
-    },
-    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
-    {
-      name: 'OBSERVED',
-      path: '.status.stateObservedTime',
-      type: 'date',
-      wide: true,
-      description: 'How long ago the state was last seen to be so, as of the last hour.',
-    },
-    { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
-  ],
-  selectable: [
-    '.spec.environmentRef.name',
-    '.spec.metric',
-    '.spec.enabled',
-    '.status.state',
-    '.status.environmentId',
-    '.status.externalId',
-  ],
-} satisfies KindIdentity;

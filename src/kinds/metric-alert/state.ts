@@ -1,13 +1,11 @@
 /** Shows the state of an alert: in status, as an event when the state changes, and as the condition `Firing`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import type { ObjectPlan } from '../../engine/kind/planner/plan.ts';
-import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
+import { type Notice, type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { alertStateOf, type AlertItem } from '../../hosting/requests.ts';
 import type { MetricAlertFacts, MetricAlertSpec } from './schema.ts';
 
 export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
-type Notices = ReturnType<NonNullable<ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem>['notices']>>;
 
 const fires = about('Firing');
 
@@ -21,7 +19,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
 ]);
 
 /** The result of one evaluation of the alert by the service, as a list or a refresh shows it. */
-interface Look {
+interface Evaluation {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
   readonly lastStateCheck?: string | undefined;
@@ -51,7 +49,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const refreshed = isRefreshed(pass) ? pass.view.one(alertStateOf(id, refreshMs(pass)), id) : undefined;
   const listed = item && { state: item.lastKnownState, lastStateCheck: item.lastStateCheck };
   const isOfList = refreshed?.item === undefined || isLater(listed, refreshed.item);
-  const newest: Look | undefined = isOfList ? listed : refreshed.item;
+  const newest: Evaluation | undefined = isOfList ? listed : refreshed.item;
   if (newest?.state === undefined) return shown;
   const seenMs = isOfList
     ? Date.parse(newest.lastStateCheck ?? '')
@@ -73,7 +71,7 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
 }
 
 /** True if the list shows a later evaluation than the last refresh. Both times are by the service's clock. */
-function isLater(listed: Look | undefined, refreshed: Look | undefined): boolean {
+function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
@@ -91,7 +89,7 @@ function isStale(pass: AlertPass, live: LiveState): boolean {
 }
 
 /** Reports each change of state once, as an event. The first state of an alert is not a change if it is Normal. */
-export function notices(pass: AlertPass, name: string, { state: now }: LiveState): Notices {
+export function notices(pass: AlertPass, name: string, { state: now }: LiveState): readonly Notice[] {
   const before = pass.memory.facts.state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
   const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';

@@ -20,11 +20,11 @@ export function awaitDoubts(
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
   if (monotonicMs - besideSince > callMs + horizonMs + longestLookMs) return undefined;
   const message = `the outcome of the last call of ${doubtful.name} is not known yet; ${held} before`;
-  return {
-    is: 'wait',
-    reason: 'EnvironmentInDoubt',
-    message,
-    retryInMs: 2_000,
-    note: { ...notes, besideSince, besideOf },
-  };
+  const note = { ...notes, besideSince, besideOf };
+  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };
+}
+
+/** Returns the AppEnvironments that are bound to an environment of the service, whichever way their specs name it. */
+export function boundToEnvironment({ related }: Pick<Pass, 'related'>, appEnvId: string): readonly Related[] {
+  return (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
 }

@@ -1,12 +1,11 @@
 /** Resolves references in a spec: to a resource by its name, or to an object of the service by its id. */
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { objectOrIdRef } from '../../engine/kind/schema/schema.ts';
+import type { z } from 'zod';
 
 /** A reference in a spec: to a resource by its name, or to an object of the service by its id. */
-export interface Reference {
-  readonly name?: string | undefined;
-  readonly externalId?: string | undefined;
-}
+type Reference = z.output<ReturnType<typeof objectOrIdRef>>;
 
 /** Returns the service's id for a reference; undefined while the named resource has none. */
 export function idOf(

@@ -1,19 +1,11 @@
 import type { MaterialNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
+import type { givenText } from '../../engine/kind/schema/schema.ts';
 import type { Secret } from '../../base/json.ts';
-
-interface KeyRef {
-  readonly name: string;
-  readonly key: string;
-}
+import type { z } from 'zod';
 
 /** A value in a spec: written out, or taken from a Secret or ConfigMap. */
-export interface Valued {
-  readonly value?: string | undefined;
-  readonly valueFrom?:
-    | { readonly secretKeyRef?: KeyRef | undefined; readonly configMapKeyRef?: KeyRef | undefined }
-    | undefined;
-}
+export type Valued = z.output<ReturnType<typeof givenText>>;
 
 /** Returns the current value, also from a Secret or ConfigMap; undefined while it cannot be looked up. */
 export function valueOf(

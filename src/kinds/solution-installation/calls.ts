@@ -5,8 +5,16 @@
  */
 import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
+import { printsOf } from '../../engine/kind/planner/compare.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
-import { waitWhileFrozen, takingOver, readOf, readUnread } from '../../engine/kind/planner/observe.ts';
+import {
+  doubtPauseMs,
+  overAt,
+  readOf,
+  readUnread,
+  takingOver,
+  waitWhileFrozen,
+} from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
   type Call,
@@ -35,15 +43,11 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { overAt } from '../shared/lost-calls.ts';
 import { valueOf } from '../shared/values.ts';
 
-const recheckMs = 5_000;
 const collection = 'solutions';
 /** The path of the only input that may be changed after the installation. */
 const agentImage = 'inputs.agentImage';
-/** The only component that it sets. */
-const imageComponent = 'control';
 
 type Inputs = Readonly<Record<string, Json>>;
 
@@ -58,11 +62,6 @@ export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): R
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
   return { appName, region, ...Object.fromEntries(rows) };
-}
-
-/** Returns the fingerprints of what is sent to the service with these inputs. */
-export function printsOf(pass: SolutionPass, inputs?: Inputs): Readonly<Record<string, string>> {
-  return Object.fromEntries(Object.entries(wantedOf(pass, inputs)).map(([field, value]) => [field, pass.print(value)]));
 }
 
 /** Sends the first call of an installation. The call has a journal entry, since a second call would install everything again. */
@@ -85,8 +84,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const excluded = before ?? similar.map(({ appId }) => appId).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
-  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
-  const intent = { collection, name: spec.appName, excluded, ...serviceTime };
+  const intent = { collection, name: spec.appName, excluded };
   const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
 }
@@ -140,28 +138,11 @@ function installed(
   const told = result.components.map(({ appEnvId, ...rest }) => definedIn({ ...rest, environmentId: appEnvId }));
   const components = merged(memory.facts.components ?? [], told);
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
-  const prints = { ...printsOf(pass, inputs), ...keptImage(pass, inputs, components) };
   return {
     ...bound,
-    applied: { generation: subject.generation, prints },
+    applied: { generation: subject.generation, prints: printsOf(pass, wantedOf(pass, inputs)) },
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
-}
-
-/** The fingerprint of the agent image that stays set: the component that it is about was not made by a request without one. */
-function keptImage(
-  { memory }: SolutionPass,
-  inputs: Inputs,
-  components: NonNullable<SolutionInstallationFacts['components']>,
-): Readonly<Record<string, string>> {
-  const before = memory.applied?.prints[agentImage];
-  const isThere = (memory.facts.components ?? []).some(
-    ({ name, environmentId }) =>
-      name === imageComponent &&
-      environmentId !== undefined &&
-      components.some((one) => one.name === name && one.environmentId === environmentId),
-  );
-  return inputs['agentImage'] === undefined && before !== undefined && isThere ? { [agentImage]: before } : {};
 }
 
 /** Waits after a failure that names the installation: some components exist, and a request with the same id installs the rest. */
@@ -197,12 +178,11 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
  * come from the lost one.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
-  const { journalSeen, monotonicMs, spec } = pass;
+  const { spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const snapshot = pass.view.all(apps);
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
-  const since = Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - recheckMs));
-  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, monotonicMs);
+  const { settledAt, since, inWords } = overAt(pass, entry);
+  if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, pass.monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
   const traces = unexplained(pass, alike(pass, appName)).filter(
     ({ appId }) => entry.create?.excluded.includes(appId) !== true,
@@ -216,7 +196,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
       const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
-      return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+      return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
     }
     const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
     if (unread !== undefined) return unread;
@@ -234,7 +214,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   }
   if (snapshot.begunAt < settledAt) {
     const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: recheckMs };
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   // The spec names another installation by now, so begin again with an empty journal.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
@@ -246,7 +226,7 @@ function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
 ): Partial<Memory<SolutionInstallationFacts>> {
-  const applied = { generation: pass.subject.generation, prints: printsOf(pass) };
+  const applied = { generation: pass.subject.generation, prints: printsOf(pass, wantedOf(pass)) };
   return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
@@ -309,7 +289,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
-  const { monotonic: settledAt, inWords } = overAt(pass, entry);
+  const { settledAt, inWords } = overAt(pass, entry);
   if (monotonicMs < settledAt) {
     const next =
       entry.attempt < mostUpgrades

@@ -10,7 +10,7 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
 import { waitForSecondMiss, waitWhileFrozen, readOf } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
-import { awaitDoubts } from '../shared/others-in-doubt.ts';
+import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
 import type { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
 
 export type SolutionPass = Pass<SolutionInstallationSpec, SolutionInstallationFacts>;
@@ -185,7 +185,7 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 
 /** Waits while an environment of a component changes or does not show, or while a deployment to it may still arrive. */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
-  const { view, account, askedAt, related } = pass;
+  const { view, account, askedAt } = pass;
   const list = appEnvsOf(account.accountId);
   for (const environmentId of environmentIds(pass)) {
     const seen = view.one(list, environmentId);
@@ -195,33 +195,28 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
       const message = `environment ${environmentId} ${what}; the solution is upgraded after that`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
-    const bound = (related?.('AppEnvironment', environmentId) ?? []).filter(({ id }) => id === environmentId);
-    const held = awaitDoubts(pass, bound, 'the solution is not upgraded');
+    const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');
     if (held !== undefined) return held;
   }
   return undefined;
 }
 
-/** Tolerance for the creation time of a component: the call is sent a little later than the last list, and clocks differ. */
-const presumedSlackMs = 60_000;
-
 /**
- * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, made
- * while the call could arrive, and not made by another resource. Returns undefined if anything else could explain these apps.
+ * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, and not
+ * made by another resource. Returns undefined if anything else could explain these apps.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
 export function presumed(
   pass: SolutionPass,
-  entry: JournalEntry,
+  { create }: JournalEntry,
   traces: readonly AppItem[],
 ): SolutionInstallationFacts['components'] {
-  const { create } = entry;
   const names = componentNames(pass);
   if (create === undefined || create.excluded.length >= mostExcluded || traces.length !== names.length)
     return undefined;
   if (pass.creating(create.collection, create.name) !== undefined) return undefined;
-  if (traces.some((app) => isOthers(pass, app) || !isInTime(pass, entry, app))) return undefined;
+  if (traces.some((app) => isOthers(pass, app))) return undefined;
   const fitting = names.map((name) => traces.filter((app) => squashed(app.name) === squashed(create.name + name)));
   if (fitting.some(({ length }) => length !== 1) || new Set(fitting.flat()).size !== names.length) return undefined;
   return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
@@ -231,11 +226,4 @@ export function presumed(
 function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
   const apps = appsOf(pass.account.accountId).key;
   return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
-}
-
-/** True if the app was made while the lost call could arrive, by the service's clock; also true if the app shows no creation time. */
-function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
-  if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
-  const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);
-  return sinceMs >= -presumedSlackMs && sinceMs <= deadlineSeconds * 1_000 + horizonMs + presumedSlackMs;
 }

@@ -1,5 +1,4 @@
 import type { z } from 'zod';
-import type { KindIdentity } from '../../engine/kind/contract/define.ts';
 import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } from '../../engine/kind/schema/parts.ts';
 import { annotated, facts, flag, idAsShown, immutable, listOf, shown, text } from '../../engine/kind/schema/schema.ts';
 import { namedValues } from '../shared/schema.ts';
@@ -57,23 +56,3 @@ export const SolutionInstallationFacts = facts({
   ).optional(),
 });
 export type SolutionInstallationFacts = z.output<typeof SolutionInstallationFacts>;
-
-/** Describes SolutionInstallation to the generator of manifests, permissions and reference pages. */
-export const identity = {
-  kind: 'SolutionInstallation',
-  plural: 'solutioninstallations',
-  shortNames: ['soln'],
-  scope: 'Namespaced',
-  summary: 'A curated set-up of one or more connected components, installed in one step.',
-  life: 'long',
-  spec: SolutionInstallationSpec,
-  facts: SolutionInstallationFacts,
-  idWord: 'installationId',
-  holds: false,
-  columns: [
-    { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
-    { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
-  ],
-  selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
-} satisfies KindIdentity;

@@ -1,24 +1,14 @@
 import { sameJson, Secret } from '../../base/json.ts';
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
-import { identity, type SolutionInstallationFacts, type SolutionInstallationSpec } from './schema.ts';
-import {
-  create,
-  inputsOf,
-  install,
-  leftBehind,
-  printsOf,
-  resolveDoubt,
-  resolveUpgrade,
-  upgrade,
-  wantedOf,
-} from './calls.ts';
+import { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
+import { create, inputsOf, install, leftBehind, resolveDoubt, resolveUpgrade, upgrade, wantedOf } from './calls.ts';
 import {
   awaitComponents,
   completed,
@@ -110,7 +100,7 @@ function keep(pass: SolutionPass): SolutionStep {
   }
   // An upgrade of an installation that is not complete would make what is missing, and not set the image.
   if (changed.length > 0) return upgrade(pass);
-  const prints = { ...leftPrints(pass), ...printsOf(pass) };
+  const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass)) };
   const applied = { generation: subject.generation, prints };
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
@@ -168,7 +158,22 @@ function inputWords({ name }: { readonly name: string }): readonly (readonly [st
 
 /** A curated set-up of several components, installed in one step. */
 export const solutionInstallation = defineKind<SolutionInstallationSpec, SolutionInstallationFacts>({
-  ...identity,
+  kind: 'SolutionInstallation',
+  plural: 'solutioninstallations',
+  shortNames: ['soln'],
+  scope: 'Namespaced',
+  summary: 'A curated set-up of one or more connected components, installed in one step.',
+  life: 'long',
+  spec: SolutionInstallationSpec,
+  facts: SolutionInstallationFacts,
+  idWord: 'installationId',
+  holds: false,
+  columns: [
+    { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
+    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
+    { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
+  ],
+  selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
   needs: ({ inputs = [] }) => needsOf(inputs.map((input) => [`inputs (${input.name})`, input])),
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),
   made: ({ components = [] }) => components.flatMap(({ appId }) => appId ?? []),

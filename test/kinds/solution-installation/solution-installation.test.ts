@@ -178,20 +178,6 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     comesTo: 'stall InstallationIdUnknown',
   },
   {
-    because: 'the answer to the first call was lost and one of what shows is older than it',
-    spec,
-    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
-    memory: {
-      journal: {
-        ...doubt('install'),
-        digest: asSent,
-        create: { collection: 'solutions', name: 'worker', excluded: [], serviceTime: '2026-06-01T00:00:00Z' },
-      },
-    },
-    with: late,
-    comesTo: 'stall InstallationIdUnknown',
-  },
-  {
     because: 'the answer to the first call was lost and another resource is creating an app of that name',
     spec,
     shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
@@ -458,23 +444,17 @@ describe('an installation', () => {
     expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
 
-  it.each([
-    ['it is there as before', [{ name: 'queue', appId: 'b', appEnvId: 'f' }], true],
-    ['it was made again, too', [{ name: 'control', appId: 'b', appEnvId: 'f' }], false],
-  ] as const)(
-    'sets the agent image again after a component was made unless that is set: %s',
-    (_because, told, isKept) => {
-      const facts = { complete: false, components: [{ name: 'control', appId: 'a', environmentId: 'e' }] };
-      const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { facts });
-      const inputs = [{ name: 'agentImage', value: 'svc/agent:1' }];
-      const call = callIn(settledStep(solutionInstallation, { spec: { ...spec, inputs }, memory, shown: calm }));
+  it('sets the agent image again after a component was made', () => {
+    const facts = { complete: false, components: [{ name: 'control', appId: 'a', environmentId: 'e' }] };
+    const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { facts });
+    const inputs = [{ name: 'agentImage', value: 'svc/agent:1' }];
+    const call = callIn(settledStep(solutionInstallation, { spec: { ...spec, inputs }, memory, shown: calm }));
 
-      const learned = call.committed({ components: told });
+    const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
-      expect(call.request.body).not.toHaveProperty('inputs');
-      expect(learned?.applied?.prints['inputs.agentImage']).toBe(isKept ? print('svc/agent:1') : undefined);
-    },
-  );
+    expect(call.request.body).not.toHaveProperty('inputs');
+    expect(learned?.applied?.prints).not.toHaveProperty(['inputs.agentImage']);
+  });
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {
     const components = [

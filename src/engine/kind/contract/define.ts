@@ -121,22 +121,7 @@ export function resourceOf(kind: AnyKind): Resource {
 }
 
 /** The part of a kind that manifests and reference pages are generated from. */
-export type KindIdentity = Pick<
-  AnyKind,
-  | 'kind'
-  | 'plural'
-  | 'shortNames'
-  | 'scope'
-  | 'summary'
-  | 'life'
-  | 'spec'
-  | 'facts'
-  | 'internal'
-  | 'idWord'
-  | 'holds'
-  | 'columns'
-  | 'selectable'
->;
+export type KindIdentity = Omit<AnyKind, 'needs' | 'step' | 'show'>;
 
 /** Defines a kind. The types of spec and facts follow from its schemas. */
 export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {

@@ -7,7 +7,7 @@
 import type { z } from 'zod';
 import type { Json } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
-import type { Applied, Drift as DriftSchema, Journal } from '../schema/status.ts';
+import type { Applied, Condition as ConditionSchema, Drift as DriftSchema, Journal } from '../schema/status.ts';
 import type { Reason } from './reasons.ts';
 
 export { mostExcluded } from '../schema/status.ts';
@@ -46,7 +46,7 @@ export interface Memory<Facts = unknown> {
   readonly facts: Facts;
 }
 
-/** An event to publish, with its reason and its text. */
+/** An event to publish, with its text and its reason in CamelCase, such as `AlertFiring`. */
 export interface Told {
   readonly reason: string;
   readonly note: string;
@@ -167,22 +167,12 @@ export type Step<Facts = unknown> =
 /** One difference between the spec and the service. */
 export type Drift = Readonly<z.output<typeof DriftSchema>>;
 
-/** A condition as status contains it. */
-export interface Condition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
-  readonly reason: string;
-  readonly message: string;
-  readonly observedGeneration: number;
-  readonly lastTransitionTime: string;
-}
+/** A condition as the operator writes it to status. */
+export type Condition = Readonly<z.output<typeof ConditionSchema>> & { readonly observedGeneration: number };
 
 /** A condition besides Ready, Reconciling, Stalled and Synced. */
-export interface OwnCondition {
-  readonly type: string;
-  readonly status: 'True' | 'False' | 'Unknown';
+export interface OwnCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: Reason;
-  readonly message: string;
 }
 
 /** Returns functions that make a condition of this type with the status True, False or Unknown. */
@@ -208,11 +198,8 @@ export interface Showing<Facts = unknown> {
 }
 
 /** Something that happened in the service and is worth an event. */
-export interface Notice {
+export interface Notice extends Told {
   readonly type: 'Normal' | 'Warning';
-  /** The reason of the event in CamelCase, such as `AlertFiring`. */
-  readonly reason: string;
-  readonly note: string;
 }
 
 /**

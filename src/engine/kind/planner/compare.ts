@@ -245,25 +245,17 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
   return { untilMs: Date.parse(until), print: value };
 }
 
-/** The times that decide until when a lost call may still arrive. */
-interface Horizon {
-  readonly wallMs: number;
-  /** How long after it was decided on a call ends. A lost call may arrive within the horizon after that. */
-  readonly callMs: number;
-  readonly horizonMs: number;
-}
-
 /**
  * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint that was stored when
  * the call was decided on. An older call with the same value does no harm.
  */
-function taken(print: string, before: string | undefined, horizon: Horizon): string {
-  const untilMs = mayArriveUntil(print, before, horizon);
-  return untilMs <= horizon.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
+function taken(print: string, before: string | undefined, pass: Pass): string {
+  const untilMs = mayArriveUntil(print, before, pass);
+  return untilMs <= pass.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }
 
-/** Returns until when an older call with another value may arrive. */
-function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Horizon): number {
+/** Returns until when an older call with another value may arrive: a horizon after its deadline. */
+function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
   if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;

@@ -9,8 +9,10 @@ import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
 import {
   denied,
+  doubtPauseMs,
   lookAfterDenial,
   namesake,
+  overAt,
   readOf,
   releasedWithPlace,
   waitWhileFrozen,
@@ -38,10 +40,12 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const since = emptySince(plan, pass);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, list, since);
   const items = [...snapshot.items];
-  const marked = items.filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
+  const marked = items
+    .filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined)
+    .map(([id]) => id);
   const [first, second] = marked;
   if (second !== undefined) return ambiguous(plan, marked);
-  if (first !== undefined) return bind(pass, first[0], 'Created');
+  if (first !== undefined) return bind(pass, first, 'Created');
   const name = plan.name(pass);
   const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
   if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
@@ -58,10 +62,9 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
-  const serviceTime = snapshot.dateMs === undefined ? {} : { serviceTime: new Date(snapshot.dateMs).toISOString() };
   // Existing objects of this name belong to other resources. Exclude them when looking for the created object.
   const excluded = named.slice(-mostExcluded);
-  return create(plan, pass, { collection: list.key, name, excluded, ...serviceTime }, 1);
+  return create(plan, pass, { collection: list.key, name, excluded }, 1);
 }
 
 /**
@@ -187,13 +190,9 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
 }
 
 /** Stalls when several objects may be the one that this resource made. A person has to say which. */
-function ambiguous(plan: { noun: string }, found: readonly (readonly [string, unknown])[]): Step {
-  const ids = found.map(([id]) => id).toSorted();
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${ids.length} objects could be the ${plan.noun} that this resource created: ${ids.slice(0, 5).join(', ')}; name the right one in spec.externalId`,
-  };
+function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
+  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; name the right one in spec.externalId`;
+  return { is: 'stall', reason: 'Ambiguous', message };
 }
 
 /** Returns which objects may be adopted: what the spec asks for, limited by the account. */
@@ -235,51 +234,44 @@ export function isOfAccount(
 // Guarantees: nothing is sent until the object is found, or until a full list begun after the horizon shows no such object. An
 // object that is only possibly ours is neither bound nor deleted.
 //
-// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
-
-const recheckMs = 5_000;
-const clockSlackMs = 5_000;
+// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-and-content-fit
 
 /** Continues a create whose outcome is not known. */
 export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
-  const settledAt = pass.journalSeen.monotonic + entry.deadlineSeconds * 1_000 + pass.horizonMs;
-  const since = Math.max(pass.journalSeen.monotonic, Math.min(settledAt, pass.monotonicMs - recheckMs));
+  const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot === undefined || snapshot.begunAt < since) {
     return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
   }
-  const latestMs =
-    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
-  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and time decide, as for
+  const sent = { ...intent, fields: fieldsSent(plan, pass, entry) };
+  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and content decide, as for
   // kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
-  const alike = [...snapshot.items].filter(([id, item]) =>
-    byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
-  );
-  const found = byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item));
+  const found = [...snapshot.items]
+    .filter(([id, item]) => (byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item)))
+    .map(([id]) => id);
   const [first, second] = found;
   // Without a mark it is unknown which object is ours, and a presumed object is never deleted. So leave all of them.
-  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
+  if (second !== undefined && pass.subject.deleting && !byMark) {
+    const stays = `${found.toSorted().join(', ')} stay in the service: one of them may be the ${plan.noun} "${intent.name}" of a lost call`;
+    return { is: 'release', stays };
+  }
   if (second !== undefined) return ambiguous(plan, found);
-  if (first !== undefined) return bind(pass, first[0], byMark ? 'Created' : 'Presumed');
+  if (first !== undefined) return bind(pass, first, byMark ? 'Created' : 'Presumed');
+  const words = `create ${plan.noun} "${intent.name}"`;
+  const remember = { journal: undefined, applied: undefined };
   if (entry.conflicted !== undefined) {
-    return {
-      is: 'stall',
-      reason: 'Rejected',
-      message: `create ${plan.noun} "${intent.name}": ${entry.conflicted}`,
-      remember: { journal: undefined, applied: undefined },
-    };
+    return { is: 'stall', reason: 'Rejected', message: `${words}: ${entry.conflicted}`, remember };
   }
-  if (snapshot.begunAt < settledAt) return inDoubt(plan, pass, entry, intent);
-  const [untimely] = alike;
-  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, alike);
-  if (untimely !== undefined) return outOfTime(plan, untimely[0]);
+  if (snapshot.begunAt < settledAt) {
+    const isNamed = plan.externalId(pass.spec) !== undefined;
+    const next = isNamed ? 'the object that spec.externalId names is bound' : 'it is created again';
+    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, ${next}`;
+    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
+  }
   if (pass.subject.deleting) return { is: 'release' };
-  if (isAnother(plan, pass, intent)) {
-    return { is: 'again', remember: { journal: undefined, applied: undefined } };
-  }
+  if (isAnother(plan, pass, intent)) return { is: 'again', remember };
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
@@ -298,53 +290,14 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
 }
 
 /** A lost create, and the fields that it asked for. */
-type Sent = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
+type LostCreate = CreateIntent & { readonly fields: Fields | undefined };
 
 /** True if the name and fields of an object match the lost call. */
-function isAlike(plan: ObjectPlan, pass: Pass, intent: Sent, id: string, item: unknown): boolean {
+function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
   const seen = plan.observed(item, pass);
   return Object.entries(intent.fields ?? {}).every(
     ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
   );
-}
-
-/** True if an object was created when the lost call may have arrived, by the service's own clock. */
-function isInTime(plan: ObjectPlan, intent: Sent, item: unknown): boolean {
-  const createdAt = plan.createdAtOf(item);
-  if (createdAt === undefined) return true;
-  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
-  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
-  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
-  return !isTooEarly && !isTooLate;
-}
-
-function inDoubt(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
-  const until = new Date(pass.journalSeen.wall + entry.deadlineSeconds * 1_000 + pass.horizonMs).toISOString();
-  return {
-    is: 'wait',
-    reason: 'InDoubt',
-    message: `create ${plan.noun} "${intent.name}": the answer is not known; if the object does not show by ${until}, it is created again`,
-    retryInMs: recheckMs,
-  };
-}
-
-/** Stalls on an object that matches the lost call in everything but its creation time: clocks of the service may differ. */
-function outOfTime(plan: { noun: string }, id: string): Step {
-  return {
-    is: 'stall',
-    reason: 'Ambiguous',
-    message: `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`,
-  };
-}
-
-function leaveAll(
-  plan: { noun: string },
-  { name }: CreateIntent,
-  found: readonly (readonly [string, unknown])[],
-): Step {
-  const ids = found.map(([id]) => id).toSorted();
-  const stays = `${ids.join(', ')} stay in the service: one of them may be the ${plan.noun} "${name}" of a lost call`;
-  return { is: 'release', stays };
 }

@@ -5,11 +5,11 @@
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import { type Read, shortPauseMs } from '../../ports.ts';
+import { type Read, type ReadProblem, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { Notes, Step, Refusal, Verdict } from '../contract/step.ts';
+import type { JournalEntry, Notes, Step, Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
@@ -108,25 +108,22 @@ export function readOf(
   const problem = pass.view.problem(read);
   if (problem === undefined || problem.at < since) return { is: 'read', read, since };
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
-  switch (problem.why) {
-    case 'unauthorized':
-    case 'hostNotAllowed':
-      return { is: 'wait', reason: 'AccountNotReady', message };
-    case 'forbidden':
-    case 'refused':
-      return { is: 'wait', reason: 'Forbidden', message, retryInMs: 300_000 };
-    case 'throttled': {
-      const pause = longPause(pass);
-      // Do not mention a short pause, unless the object has waited that long already.
-      if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-      return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
-    }
-    case 'malformed':
-      return { is: 'wait', reason: 'UnexpectedResponse', message };
-    case 'unreachable':
-      return { is: 'wait', reason: 'ServiceUnavailable', message };
-  }
+  if (problem.why !== 'throttled') return { is: 'wait', ...unreadable[problem.why], message };
+  const pause = longPause(pass);
+  // Do not mention a short pause, unless the object has waited that long already.
+  if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
+  return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
 }
+
+/** What a resource waits with while a list that it needs cannot be read. */
+const unreadable = {
+  unauthorized: { reason: 'AccountNotReady' },
+  hostNotAllowed: { reason: 'AccountNotReady' },
+  forbidden: { reason: 'Forbidden', retryInMs: 300_000 },
+  refused: { reason: 'Forbidden', retryInMs: 300_000 },
+  malformed: { reason: 'UnexpectedResponse' },
+  unreachable: { reason: 'ServiceUnavailable' },
+} as const satisfies Readonly<Record<Exclude<ReadProblem['why'], 'throttled'>, object>>;
 
 /** Asks for the first of these lists that was neither read nor refused yet; returns undefined when there is none. */
 export function readUnread(
@@ -135,6 +132,23 @@ export function readUnread(
 ): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
   const unread = reads.find((read) => pass.view.all(read) === undefined && pass.view.problem(read) === undefined);
   return unread && readOf(pass, unread);
+}
+
+/** How often the service is read again while the outcome of a call is not known. */
+export const doubtPauseMs = 5_000;
+
+/** Returns when the call in the journal can no longer arrive, and when a read must begin at the earliest to tell what became of it. */
+export function overAt(
+  { journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>,
+  { deadlineSeconds }: JournalEntry,
+) {
+  const ms = deadlineSeconds * 1_000 + horizonMs;
+  const settledAt = journalSeen.monotonic + ms;
+  return {
+    settledAt,
+    inWords: new Date(journalSeen.wall + ms).toISOString(),
+    since: Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - doubtPauseMs)),
+  };
 }
 
 /** Returns until when a long pause of the service lasts, in words; undefined without a long pause. */
@@ -203,13 +217,9 @@ export function denied(
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
   if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
-  return {
-    is: 'wait',
-    reason: 'ObjectMissing',
-    message: `${message}; reading to find out what is gone`,
-    retryInMs: 1,
-    note: { ...pass.notes, deniedAt },
-  };
+  const note = { ...pass.notes, deniedAt };
+  const reading = `${message}; reading to find out what is gone`;
+  return { is: 'wait', reason: 'ObjectMissing', message: reading, retryInMs: 1, note };
 }
 
 /** Says which other object has the wanted name, and to whom it belongs: the service may allow each name only once. */

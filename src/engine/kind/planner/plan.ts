@@ -39,14 +39,13 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   readonly noun: string;
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
-  /** False while it is unknown which list has the object, because a reference is gone. Without this function the list is always known. */
-  isPlaced?(pass: Pass<Spec, Facts>): boolean;
-  /** Returns the object that contains this one and may be deleted before it: the list that shows the container, and its id in that list. */
+  /**
+   * Returns the object that contains this one and may be deleted before it: the list that shows the container, and its id in that
+   * list. The id is empty while it is unknown, because a reference is gone; then it is unknown, too, which list has the object.
+   */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
   nameOf(item: Item): string;
-  /** Returns when the item was created; undefined when the item does not show that. */
-  createdAtOf(item: Item): number | undefined;
   /** Returns the account that an item names. Without this function, or when the item names none, the account's list decides. */
   accountOf?(item: Item): string | undefined;
   /** Returns the mark in the item, which says which resource created the object. Absent for kinds whose objects have no room for a mark. */

@@ -21,11 +21,11 @@ import {
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
 import { denied, lookAfterDenial, readTwice, namesake, readOf, waitWhileFrozen, type Look } from './observe.ts';
-import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
+import type { Read, ReadProblem } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
-import type { Notes, Showing, Step, Verdict, CreateIntent } from '../contract/step.ts';
+import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
 
 /** Decides the next step for an object with plain create, update and delete calls. */
 export function planObject<Spec, Facts, Item>(
@@ -34,7 +34,7 @@ export function planObject<Spec, Facts, Item>(
 ): Step<Facts>;
 export function planObject(plan: ObjectPlan, pass: Pass): Step {
   if (pass.subject.deleting) return planRemoval(plan, pass);
-  const unresolved = resolveFirst(plan, pass);
+  const unresolved = resolveOpen(plan, pass);
   if (unresolved !== undefined) return unresolved;
   const refused = plan.admit?.(pass);
   if (refused !== undefined) return refused;
@@ -112,7 +112,9 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const drifted = Object.keys(difference.differing);
   const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  return { ...ready, ...whenDoubtful(plan, pass, id), note: {} };
+  // Look again while the service refuses the list: after a few polls the object itself is read instead.
+  const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
+  return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
 
 /** Waits while an older change whose answer was lost may still overwrite the newest values. */
@@ -122,16 +124,6 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const untilMs = Math.max(...Object.values(overwritable));
   const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
-}
-
-/** Returns how soon to look again while the service refuses the list. After a few polls the object itself is read instead. */
-function whenDoubtful(plan: ObjectPlan, pass: Pass, id: string): { readonly retryInMs?: number } {
-  const list = plan.list(pass);
-  const snapshot = pass.view.one(list, id)?.snapshot;
-  const refusedMs = snapshot === undefined ? 0 : refusedFor(pass, list, snapshot);
-  const believedMs = believedPolls * pass.account.pollMs;
-  if (refusedMs === 0) return {};
-  return { retryInMs: refusedMs < believedMs ? believedMs - refusedMs : believedMs };
 }
 
 /**
@@ -227,17 +219,14 @@ function correct(
 /** Decides the step for a bound object that is proved gone. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
+  // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
+  const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
-    return {
-      is: 'stall',
-      reason: 'ObjectGone',
-      message: `${plan.noun} ${id} is gone from the service and is not created again`,
-      // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
-      note: { ...pass.notes, provedGone: 1 },
-    };
+    const message = `${plan.noun} ${id} is gone from the service and is not created again`;
+    return { is: 'stall', reason: 'ObjectGone', message, note };
   }
   const lost = waitWhileFrozen(pass);
-  if (lost !== undefined) return { ...lost, note: { ...pass.notes, provedGone: 1 } };
+  if (lost !== undefined) return { ...lost, note };
   // Write the proof to status at once, so that later passes need not prove the absence again.
   return {
     is: 'wait',
@@ -271,11 +260,11 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const listed = pass.view.one(list, id);
   if (listed === undefined) return { is: 'unclear', step: readOf(pass, list) };
   const { item, snapshot } = listed;
-  if (refusedFor(pass, list, snapshot) >= believedPolls * pass.account.pollMs)
+  if (refusedFor(pass, list, id) >= believedPolls * pass.account.pollMs)
     return lookDirectly(plan, pass, id, pass.monotonicMs - pass.account.pollMs);
   const older = pass.wrote !== undefined && snapshot.begunAt < pass.wrote.at;
-  if (item === undefined) return older ? ownWrite(pass) : lookDirectly(plan, pass, id, snapshot.begunAt);
-  const fields = plan.observed(item, pass);
+  if (item === undefined && !older) return lookDirectly(plan, pass, id, snapshot.begunAt);
+  const fields = item === undefined ? {} : plan.observed(item, pass);
   if (older) return { is: 'seen', seen: { item, fields: { ...fields, ...pass.wrote?.fields } } };
   if (contradicts(pass, fields)) return lookDirectly(plan, pass, id, snapshot.begunAt);
   return { is: 'seen', seen: { item, fields } };
@@ -285,14 +274,12 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
  * Returns for how long the service has refused this list. Items of a refused list may be gone. A list that is only out of reach
  * still counts.
  */
-function refusedFor(pass: Pass, list: Read, snapshot: Snapshot): number {
-  const problem = pass.view.problem(list);
-  return problem !== undefined && refusing.has(problem.why) ? pass.monotonicMs - snapshot.begunAt : 0;
-}
-
-/** Returns the object as our newest write left it, for a list that began before that write. */
-function ownWrite(pass: Pass): Look {
-  return { is: 'seen', seen: { item: undefined, fields: pass.wrote?.fields ?? {} } };
+function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
+  const problem = view.problem(list);
+  const { snapshot } = view.one(list, id) ?? {};
+  return problem !== undefined && snapshot !== undefined && refusing.has(problem.why)
+    ? monotonicMs - snapshot.begunAt
+    : 0;
 }
 
 /** True when a list shows another value than our own write of less than a horizon ago: the list may be outdated. */
@@ -319,31 +306,24 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // the service. An object of another resource or account is not bound.
 
 /**
- * Resolves a create in doubt before anything else. An id in spec.externalId is bound when reads cannot resolve the create, or at
- * once when the object with this id may be the created one.
+ * Resolves a create in doubt before anything else. Returns undefined when there is none, and when reads cannot tell what it made
+ * but spec.externalId does.
  */
-function resolveFirst(plan: ObjectPlan, pass: Pass): Step | undefined {
-  const externalId = plan.externalId(pass.spec);
-  const { create } = pass.memory.journal ?? {};
-  const isNamed = externalId !== undefined && create !== undefined && mayBeMade(plan, pass, externalId, create);
-  return isNamed ? undefined : resolveOpen(plan, pass, externalId);
-}
-
-function resolveOpen(plan: ObjectPlan, pass: Pass, externalId: string | undefined): Step | undefined {
+function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
   if (journal?.create === undefined) return undefined;
+  const isNamed = plan.externalId(pass.spec) !== undefined;
   const step = resolveCreate(plan, pass, journal, journal.create);
-  const isNothing = step.is === 'call' && (externalId !== undefined || plan.admit?.(pass) !== undefined);
+  const isNothing = step.is === 'call' && (isNamed || plan.admit?.(pass) !== undefined);
   if (isNothing) return { is: 'again', remember: { journal: undefined, applied: undefined } };
-  return externalId !== undefined && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
+  return isNamed && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if the object with this id may be the result of a lost create, as far as reads can tell. */
-function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, { excluded, name }: CreateIntent): boolean {
-  if (excluded.includes(id)) return false;
-  const item = pass.view.one(plan.list(pass), id)?.item ?? pass.view.one(plan.single(id), id)?.item;
-  if (item === undefined) return true;
-  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), name) : isMarked(plan, pass, item);
+/** True if an object may be the result of the create in doubt, as far as reads can tell. */
+function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
+  const { create } = pass.memory.journal ?? {};
+  if (create === undefined || item === undefined || create.excluded.includes(id)) return false;
+  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), create.name) : isMarked(plan, pass, item);
 }
 
 /** Returns the verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
@@ -365,7 +345,7 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const isBound = pass.memory.id === id;
   // Refuse before naming an owner, so that nobody without the right to adopt learns about the objects of others.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
-  if (refused !== undefined) return resolveOpen(plan, pass, id) ?? refused;
+  if (refused !== undefined) return refused;
   const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
   if (claimed !== undefined) return claimed;
   if (isBound) return { is: 'again', remember: boundTo(pass, id, 'Created') };
@@ -373,17 +353,16 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {
     const message = `${what}, which does not exist`;
-    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+    return { is: 'stall', reason: 'NotFound', message };
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
     const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
     const message = `${what}, which account ${pass.account.accountId} does not show`;
-    return resolveOpen(plan, pass, id) ?? { is: 'stall', reason: 'NotFound', message };
+    return { is: 'stall', reason: 'NotFound', message };
   }
-  const { create } = pass.memory.journal ?? {};
-  const ownership = create !== undefined && mayBeMade(plan, pass, id, create) ? 'Created' : 'Adopted';
+  const ownership = mayBeMade(plan, pass, id, found.seen.item) ? 'Created' : 'Adopted';
   const before = pass.memory.id;
   const isSent = before === undefined && ownership === 'Created';
   const applied = isSent ? pass.memory.applied : undefined;
@@ -406,17 +385,11 @@ interface ObjectSpec {
   readonly lifecycle?: { readonly [Field in keyof Lifecycle]?: Lifecycle[Field] | undefined } | undefined;
 }
 
-interface Item {
-  readonly name: string;
-  readonly createdAtMs?: number | undefined;
-}
-
 /** Returns the functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,
-    nameOf: ({ name }: Item) => name,
-    createdAtOf: ({ createdAtMs }: Item) => createdAtMs,
+    nameOf: ({ name }: { readonly name: string }) => name,
     externalId: ({ externalId }: ObjectSpec) => externalId,
     lifecycle: ({ lifecycle }: ObjectSpec): Lifecycle => ({
       managementPolicy: lifecycle?.managementPolicy ?? 'Manage',

@@ -44,7 +44,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
 
 /** Releases a resource without an id, unless the service has an object with its mark: the status may have been lost. */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
-  if (plan.markerOf === undefined || !pass.subject.held || plan.isPlaced?.(pass) === false) return { is: 'release' };
+  if (plan.markerOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
@@ -66,13 +66,9 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
     if (pass.wrote !== undefined && pass.monotonicMs - pass.wrote.at < pass.horizonMs) {
-      return {
-        is: 'wait',
-        reason: 'Deleting',
-        message: `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`,
-        retryInMs: lagMs,
-        note: { removedAt: direct.snapshot.begunAt + 1 },
-      };
+      const message = `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`;
+      const note = { removedAt: direct.snapshot.begunAt + 1 };
+      return { is: 'wait', reason: 'Deleting', message, retryInMs: lagMs, note };
     }
   }
   const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is deleted');

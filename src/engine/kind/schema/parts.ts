@@ -1,6 +1,6 @@
 /** The parts that the specs of many kinds share. */
 import type { z } from 'zod';
-import { withTransition, choice, fields, serviceId, text } from './schema.ts';
+import { withTransition, choice, fields, objectName, serviceId } from './schema.ts';
 
 /** The account used when a spec names none. */
 const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
@@ -12,21 +12,12 @@ const AccountRef = fields(
       'HostingAccount for one of this namespace, ClusterHostingAccount for a shared one. Default: HostingAccount.',
       ['HostingAccount', 'ClusterHostingAccount'],
     ).optional(),
-    name: text('The name of the account. Default: default.', {
-      min: 1,
-      max: 253,
-      pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$',
-    }).optional(),
+    name: objectName('The name of the account. Default: default.').optional(),
   },
 ).optional();
 
-type InAccount<Shape> = Shape & { readonly accountRef: typeof AccountRef };
-
 /** Builds the spec of a kind that lives in an account: the kind's own fields and `accountRef`, which cannot be changed. */
-export function specInAccount<Shape extends z.core.$ZodShape>(
-  description: string,
-  shape: Shape,
-): z.ZodObject<InAccount<Shape>, z.core.$strict> {
+export function specInAccount<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {
     rule: `${sameAccount('kind')} && ${sameAccount('name')}`,
     message: 'accountRef cannot be changed; create another resource in the other account',

@@ -90,18 +90,12 @@ export function flag(description: string): z.ZodBoolean {
 }
 
 /** Builds the schema of one word out of a closed set. */
-export function choice<const Words extends readonly [string, ...string[]]>(
-  description: string,
-  words: Words,
-): z.ZodEnum<{ [Word in Words[number]]: Word }> {
+export function choice<const Words extends readonly [string, ...string[]]>(description: string, words: Words) {
   return z.enum(words).meta({ description });
 }
 
 /** Builds the schema of an object in a spec. Fields that the schema does not name are refused. */
-export function fields<Shape extends z.core.$ZodShape>(
-  description: string,
-  shape: Shape,
-): z.ZodObject<Shape, z.core.$strict> {
+export function fields<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return z.strictObject(shape).meta({ description });
 }
 
@@ -109,10 +103,7 @@ export function fields<Shape extends z.core.$ZodShape>(
  * Builds the schema of an object in a status. Fields that the schema does not name are dropped, so that an older operator can read
  * a newer status.
  */
-export function shown<Shape extends z.core.$ZodShape>(
-  description: string,
-  shape: Shape,
-): z.ZodObject<Shape, z.core.$strip> {
+export function shown<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return z.object(shape).meta({ description });
 }
 
@@ -177,14 +168,16 @@ export function mapOf<Value extends z.ZodType>(
   });
 }
 
-const objectName = '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$';
+/** Builds the schema of the name of a Kubernetes object. */
+export function objectName(description: string): z.ZodString {
+  return text(description, { min: 1, max: 253, pattern: '^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$' });
+}
 
-const nameOfObject = () =>
-  text('The name of the object, in the same namespace.', { min: 1, max: 253, pattern: objectName });
+const nameInNamespace = objectName('The name of the object, in the same namespace.');
 
 /** Builds the schema of a reference to an object in the same namespace. */
 export function objectRef(description: string) {
-  return fields(description, { name: nameOfObject() });
+  return fields(description, { name: nameInNamespace });
 }
 
 /**
@@ -193,7 +186,7 @@ export function objectRef(description: string) {
  */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
-    name: nameOfObject().optional(),
+    name: nameInNamespace.optional(),
     externalId: serviceId(`The id in the service, where no resource stands for it (interface: ${word}).`).optional(),
   });
   return exactlyOne(ref, ['name', 'externalId']);
@@ -230,15 +223,13 @@ export function secretText(description: string) {
 
 function keyRef(kind: string) {
   return fields(`A key of a ${kind}.`, {
-    name: text(`The name of the ${kind}, in the same namespace.`, { min: 1, max: 253, pattern: objectName }),
+    name: objectName(`The name of the ${kind}, in the same namespace.`),
     key: text(`The key in the ${kind}.`, { min: 1, max: 253, pattern: '^[-._a-zA-Z0-9]+$' }),
   });
 }
 
 /** Builds the schema of the kind's own fields of status. Every field may be absent. */
-export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(
-  shape: Shape,
-): z.ZodObject<Shape, z.core.$strip> {
+export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(shape: Shape) {
   return shown('What the service shows of the object.', shape);
 }
 
@@ -349,27 +340,19 @@ export function immutableFields<Schema extends z.ZodObject>(
 }
 
 /** Returns the same object schema, in which exactly one of the named fields must be set. */
-export function exactlyOne<Schema extends z.ZodObject>(
-  schema: Schema,
-  names: readonly FieldOf<Schema>[],
-  message = `set exactly one of ${names.join(', ')}`,
-): Schema {
+export function exactlyOne<Schema extends z.ZodObject>(schema: Schema, names: readonly FieldOf<Schema>[]): Schema {
   return withRule(schema, {
     rule: `${presences(names)}.exists_one(given, given)`,
-    message,
+    message: `set exactly one of ${names.join(', ')}`,
     check: (value) => given(value, names) === 1,
   });
 }
 
 /** Returns the same object schema, in which at most one of the named fields may be set. */
-export function atMostOne<Schema extends z.ZodObject>(
-  schema: Schema,
-  names: readonly FieldOf<Schema>[],
-  message = `set at most one of ${names.join(', ')}`,
-): Schema {
+export function atMostOne<Schema extends z.ZodObject>(schema: Schema, names: readonly FieldOf<Schema>[]): Schema {
   return withRule(schema, {
     rule: `${presences(names)}.filter(given, given).size() <= 1`,
-    message,
+    message: `set at most one of ${names.join(', ')}`,
     check: (value) => given(value, names) <= 1,
   });
 }
@@ -409,13 +392,8 @@ export interface Cut {
   readonly total: number;
 }
 
-/** A value that fits its schema, and the lists that were cut to make it fit. */
-interface Fitted<Value> {
-  readonly value: Value;
-  readonly cut: readonly Cut[];
-}
-
-interface Node {
+/** A node of the JSON schema that zod makes of a schema. */
+export interface SchemaNode {
   readonly type?: string;
   readonly format?: string;
   readonly maxLength?: number;
@@ -423,28 +401,30 @@ interface Node {
   readonly maxProperties?: number;
   readonly minimum?: number;
   readonly maximum?: number;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly additionalProperties?: Node | boolean;
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly required?: readonly string[];
+  readonly items?: SchemaNode;
+  readonly additionalProperties?: SchemaNode | boolean;
+  readonly [keyword: string]: unknown;
 }
 
-const nodes = new WeakMap<z.ZodType, Node>();
+const nodes = new WeakMap<z.ZodType, SchemaNode>();
 
 /**
  * Cuts a value to its schema: texts and lists lose their end, whole numbers lose their fraction, numbers go to the nearest bound,
- * and unknown fields and invalid times are dropped.
+ * and unknown fields and invalid times are dropped. Also returns the lists that were cut.
  */
-export function fit<Value>(schema: z.ZodType<Value>, value: Value): Fitted<Value> {
+export function fit<Value>(schema: z.ZodType<Value>, value: Value): { value: Value; cut: readonly Cut[] } {
   let node = nodes.get(schema);
   if (node === undefined) {
-    node = z.toJSONSchema(schema, { io: 'input' }) as Node;
+    node = z.toJSONSchema(schema, { io: 'input' }) as SchemaNode;
     nodes.set(schema, node);
   }
   const cut: Cut[] = [];
   return { value: within(node, value, '', cut) as Value, cut };
 }
 
-function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
+function within(node: SchemaNode, value: unknown, path: string, cut: Cut[]): unknown {
   if (typeof value === 'string') return shortened(value, node.maxLength);
   if (typeof value === 'number') return bounded(node, node.type === 'integer' ? Math.floor(value) : value);
   if (Array.isArray(value)) return list(node, value, path, cut);
@@ -452,7 +432,7 @@ function within(node: Node, value: unknown, path: string, cut: Cut[]): unknown {
   return value;
 }
 
-function bounded({ minimum, maximum }: Node, value: number): number {
+function bounded({ minimum, maximum }: SchemaNode, value: number): number {
   return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
@@ -463,7 +443,7 @@ const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d
  * True for a value that is not a time although its schema asks for one. Because of such a value the API server would refuse the
  * whole status.
  */
-function isNoTime({ format }: Node, value: unknown): boolean {
+function isNoTime({ format }: SchemaNode, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))
   );
@@ -476,13 +456,13 @@ function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   return characters.length <= maxLength ? text : `${characters.slice(0, maxLength - 1).join('')}…`;
 }
 
-function list(node: Node, items: readonly unknown[], path: string, cut: Cut[]): unknown {
+function list(node: SchemaNode, items: readonly unknown[], path: string, cut: Cut[]): unknown {
   const { maxItems = items.length, items: item } = node;
   if (items.length > maxItems) cut.push({ field: path, total: items.length });
   return item === undefined ? items : items.slice(0, maxItems).map((one) => within(item, one, `${path}[]`, cut));
 }
 
-function object(node: Node, value: object, path: string, cut: Cut[]): unknown {
+function object(node: SchemaNode, value: object, path: string, cut: Cut[]): unknown {
   const { properties, additionalProperties, maxProperties } = node;
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
   const given = Object.entries(value).filter(([, one]) => one !== undefined);

@@ -17,8 +17,8 @@ import {
 const generation = (description: string) => integer(description, { min: -1, max: 9_007_199_254_740_991 });
 const host = (description: string) => text(description, { max: 300 });
 
-// The limits of this schema are those of metav1.Condition.
-const Condition = shown('One aspect of the object.', {
+/** The schema of a condition. Its limits are those of metav1.Condition. */
+export const Condition = shown('One aspect of the object.', {
   type: text('What it is about: Ready, Reconciling, Stalled, Synced, or an aspect of this kind.', {
     min: 1,
     max: 316,
