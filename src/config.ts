@@ -14,9 +14,10 @@ export const operatorNamespace = 'apphosting-system';
 /** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
 export interface Flag<T> {
   readonly help: string;
-  /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value. */
+  /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
   readonly value?: string;
-  readonly schema: z.ZodType<T>;
+  /** Turns the given text into the setting; set for every flag that takes a value. */
+  readonly schema?: z.ZodType<T>;
   /** The text that is used when neither the flag nor its environment variable is given; shown in `--help`. */
   readonly fallback?: string;
   /** The environment variable that is read when the flag is not given. */
@@ -43,7 +44,9 @@ export interface CommandLine<F extends Flags> {
 }
 
 /** The type of the settings that the flags of a command give. */
-export type Settings<F extends Flags> = { readonly [K in keyof F]: z.output<F[K]['schema']> };
+export type Settings<F extends Flags> = {
+  readonly [K in keyof F]: F[K] extends { readonly schema: z.ZodType<infer T> } ? T : boolean;
+};
 
 /** The parsed command line: settings and argument, or the help text that was asked for. */
 type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
@@ -68,8 +71,8 @@ export function parseFlags<F extends Flags>(
   if ('help' in given) return given;
   const settings: Record<string, unknown> = {};
   for (const [key, flag] of Object.entries(command.flags)) {
-    const text = given.settings.get(key) ?? fallbackOf(flag, environment);
-    const result = flag.schema.safeParse(text);
+    const text = given.settings[kebab(key)] ?? fallbackOf(flag, environment);
+    const result = (flag.schema ?? z.boolean()).safeParse(text);
     if (!result.success) throw new UsageError(`--${kebab(key)}: ${result.error.issues[0]?.message ?? 'is not valid'}`);
     settings[key] = result.data;
   }
@@ -95,62 +98,59 @@ export function helpOf(command: CommandLine<Flags>): string {
 }
 
 /** Writes the bounds of a flag that takes a number: `3 to 300`. */
-export function rangeOf({ schema }: Flag<unknown>): string | undefined {
+export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undefined {
   const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
   const of = typeof unit === 'string' ? unit : '';
   return minimum === undefined ? undefined : `${minimum}${of} to ${maximum}${of}`;
 }
 
-type Given = string | boolean | readonly string[];
+type Given = string | boolean | readonly (string | boolean)[];
 
-function readArguments(command: CommandLine<Flags>, args: readonly string[]): Parsed<ReadonlyMap<string, Given>> {
-  const keys = new Map(Object.keys(command.flags).map((key) => [kebab(key), key]));
+/** Reads the given flags, by their names in kebab-case, and the argument. Throws a `UsageError` if the command does not take one of them. */
+function readArguments(
+  command: CommandLine<Flags>,
+  args: readonly string[],
+): Parsed<{ readonly [name: string]: Given | undefined }> {
+  const flags = new Map(Object.entries(command.flags).map(([key, flag]) => [kebab(key), flag]));
   const options = Object.fromEntries(
-    Object.entries(command.flags).map(([key, flag]) => [
-      kebab(key),
-      {
-        type: flag.value === undefined ? ('boolean' as const) : ('string' as const),
-        ...(flag.short !== undefined && { short: flag.short }),
-      },
-    ]),
+    [...flags].map(([name, { value, short, many = false }]) => {
+      const type = value === undefined ? ('boolean' as const) : ('string' as const);
+      return [name, { type, multiple: many, ...(short !== undefined && { short }) }];
+    }),
   );
-  const { tokens } = parseArgs({ args: [...args], options, strict: false, allowPositionals: true, tokens: true });
-  const given = new Map<string, Given>();
+  const { values, tokens } = parseArgs({
+    args: [...args],
+    options,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  });
+  const seen = new Set<string>();
   let operand: string | undefined;
   for (const token of tokens) {
-    if (token.kind === 'positional' && command.operand !== undefined && operand === undefined) {
+    if (token.kind === 'option-terminator') continue;
+    if (token.kind === 'positional') {
+      const word = `"${token.value}"`;
+      if (command.operand === undefined) throw new UsageError(`${word} is not an option`);
+      if (operand !== undefined) throw new UsageError(`unexpected argument ${word}: give only ${operandOf(command)}`);
       operand = token.value;
       continue;
     }
-    if (token.kind === 'option-terminator') continue;
-    if (token.kind !== 'option') {
-      const word = `"${args[token.index] ?? ''}"`;
-      throw new UsageError(
-        command.operand === undefined
-          ? `${word} is not an option`
-          : `unexpected argument ${word}: give only ${operandOf(command)}`,
-      );
-    }
     if (token.name === 'help' || token.name === 'h') return { help: helpOf(command) };
-    const key = keys.get(token.name);
-    const flag = key === undefined ? undefined : command.flags[key];
-    if (key === undefined || flag === undefined) throw new UsageError(`there is no option ${token.rawName}`);
+    const flag = flags.get(token.name);
+    if (flag === undefined) throw new UsageError(`there is no option ${token.rawName}`);
     if (flag.value === undefined) {
       if (token.value !== undefined) throw new UsageError(`${token.rawName} takes no value`);
-      given.set(key, true);
       continue;
     }
     const looksLikeFlag = token.inlineValue !== true && token.value?.startsWith('--') === true;
-    if (token.value === undefined || (looksLikeFlag && flag.dashed !== true)) {
+    if (token.value === undefined || (looksLikeFlag && flag.dashed !== true))
       throw new UsageError(`${token.rawName} needs a value: ${flag.value}`);
-    }
-    const before = given.get(key);
-    if (flag.many === true) given.set(key, [...(Array.isArray(before) ? before : []), token.value]);
-    else if (before === undefined) given.set(key, token.value);
-    else throw new UsageError(`${token.rawName} is given twice`);
+    if (flag.many !== true && seen.has(token.name)) throw new UsageError(`${token.rawName} is given twice`);
+    seen.add(token.name);
   }
   if (command.operand === 'needed' && operand === undefined) throw new UsageError(`it needs ${operandOf(command)}`);
-  return { settings: given, operand };
+  return { settings: values, operand };
 }
 
 /** Returns the argument of a command, as the command's name shows it: `KIND/NAME`. */
@@ -252,7 +252,7 @@ export const sandboxCommand = {
   summary:
     'Everything on this machine: a real Kubernetes control plane, the hosting service in a box, the operator and\nsample resources. Follows their status until Ctrl-C, which leaves nothing behind.',
   flags: {
-    once: { help: 'end with 0 as soon as every sample is Ready', schema: z.boolean() },
+    once: { help: 'end with 0 as soon as every sample is Ready' },
     timeout: whole('with --once: end with 1 when a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
     samples: text('the manifests to apply: a folder, or none', 'DIR|none', 'must be a folder or none'),
     data: text(
@@ -298,8 +298,8 @@ export const hostFlags = {
     'HOST',
     z.string().min(1, 'must be a host'),
   ),
-  allowPrivateAddresses: { help: 'also allow hosts in private networks', schema: z.boolean() },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator', schema: z.boolean() },
+  allowPrivateAddresses: { help: 'also allow hosts in private networks' },
+  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator' },
 };
 
 /** The flags of `apphosting run`. */
@@ -308,11 +308,7 @@ export const runCommand = {
   summary:
     'The operator: watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod it uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: {
-      help: 'the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config',
-      value: 'FILE',
-      schema: z.string().optional(),
-    },
+    kubeconfig: text('the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
     context: text('a context of the kubeconfig other than its current one', 'NAME'),
     namespace: text(
       'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
@@ -320,16 +316,17 @@ export const runCommand = {
       'must be a namespace',
     ),
     operatorNamespace: {
-      help: "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
-      value: 'NAME',
+      ...text(
+        "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
+        'NAME',
+        'must be a namespace',
+      ),
       variable: 'POD_NAMESPACE',
-      schema: z.string().optional(),
     },
-    selector: {
-      help: 'watch only resources and accounts with these labels, so that several operators share a cluster',
-      value: 'LABELS',
-      schema: z.string().optional(),
-    },
+    selector: text(
+      'watch only resources and accounts with these labels, so that several operators share a cluster',
+      'LABELS',
+    ),
     metricsListen: {
       help: 'where /metrics, /healthz and /readyz are served; without HOST on every address, IPv6 included',
       value: '[HOST]:PORT',
@@ -342,12 +339,9 @@ export const runCommand = {
       ['on', 'off'],
     ),
     ...hostFlags,
-    readOnly: {
-      help: 'write nothing to the service, whatever a resource says; drift is still reported',
-      schema: z.boolean(),
-    },
-    enableActivation: { help: 'let resources activate, discard and reset disaster recovery', schema: z.boolean() },
-    enableAccountReset: { help: 'let a DisasterReset wipe a whole account', schema: z.boolean() },
+    readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
+    enableActivation: { help: 'let resources activate, discard and reset disaster recovery' },
+    enableAccountReset: { help: 'let a DisasterReset wipe a whole account' },
     horizonSeconds: whole(
       'how long after its deadline a lost call may still take effect in the service',
       'SECONDS',
@@ -418,9 +412,4 @@ export function surroundings(environment: Environment = env): Surroundings {
 /** Makes the environment for a program to start: that of this process, with some variables added. */
 export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...env, ...extra };
-}
-
-/** True when the user wants no colours (https://no-color.org). */
-export function withoutColour(environment: Environment = env): boolean {
-  return (environment['NO_COLOR'] ?? '') !== '';
 }

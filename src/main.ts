@@ -8,86 +8,62 @@ import { setFlagsFromString } from 'node:v8';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
+/** Every subcommand of this program, as the help lists it. */
+const summaries = {
+  run: 'the operator: makes the hosting service match the resources of a cluster',
+  plan: 'what applying some documents would change in the service, without changing it',
+  import: 'an account of the service as a folder of manifests that change nothing when applied',
+  status: 'the tree of an account: what is Ready, what is not, and why',
+  why: 'why a resource is not Ready, deepest cause first, and what to do',
+  doctor: 'whether an installation is in order, check by check',
+  inventory: 'everything that an account of the service has, and which resource manages it',
+  catalog: 'the presets and solutions that the service offers an account',
+  reconcile: 'let the operator look at a resource now',
+  pause: 'hold a resource: nothing is sent for it',
+  resume: 'let a paused resource go on',
+  redeploy: 'restart an environment with what it runs now',
+  rollback: 'roll an environment back to the version before',
+  stop: 'stop an environment',
+  start: 'start an environment',
+  points: 'the recovery points of a protection',
+  activate: 'a manifest that activates one recovery point, to review and create',
+  completion: 'scripts by which a shell completes commands and flags',
+  sandbox: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
+  simulator: 'serve the whole hosting service in a box',
+};
+
 /** A subcommand, which takes its own arguments and returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
-
-interface Entry {
-  readonly summary: string;
-  readonly load: () => Promise<Command>;
-  /** True for a command that runs for months and should use little memory. */
-  readonly isFrugal?: boolean;
-}
 
 /** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
-/** Every subcommand of this program. The code of each is loaded only when the subcommand is used. */
-const commands: Readonly<Record<string, Entry>> = {
-  run: {
-    summary: 'the operator: makes the hosting service match the resources of a cluster',
-    load: async () => (await import('./cli/run.ts')).run,
-    isFrugal: true,
-  },
-  plan: {
-    summary: 'what applying some documents would change in the service, without changing it',
-    load: async () => (await import('./cli/plan/command.ts')).plan,
-  },
-  import: {
-    summary: 'an account of the service as a folder of manifests that change nothing when applied',
-    load: async () => (await import('./cli/import/command.ts')).importAccount,
-  },
-  status: {
-    summary: 'the tree of an account: what is Ready, what is not, and why',
-    load: async () => (await import('./cli/status/status.ts')).status,
-  },
-  why: {
-    summary: 'why a resource is not Ready, deepest cause first, and what to do',
-    load: async () => (await import('./cli/status/why.ts')).why,
-  },
-  doctor: {
-    summary: 'whether an installation is in order, check by check',
-    load: async () => (await import('./cli/doctor/doctor.ts')).doctor,
-  },
-  inventory: {
-    summary: 'everything that an account of the service has, and which resource manages it',
-    load: async () => (await import('./cli/day-two/inventory.ts')).inventory,
-  },
-  catalog: {
-    summary: 'the presets and solutions that the service offers an account',
-    load: async () => (await import('./cli/day-two/inventory.ts')).catalog,
-  },
-  reconcile: { summary: 'let the operator look at a resource now', load: steer('reconcile') },
-  pause: { summary: 'hold a resource: nothing is sent for it', load: steer('pause') },
-  resume: { summary: 'let a paused resource go on', load: steer('resume') },
-  redeploy: { summary: 'restart an environment with what it runs now', load: steer('redeploy') },
-  rollback: { summary: 'roll an environment back to the version before', load: steer('rollback') },
-  stop: { summary: 'stop an environment', load: steer('stop') },
-  start: { summary: 'start an environment', load: steer('start') },
-  points: {
-    summary: 'the recovery points of a protection',
-    load: async () => (await import('./cli/points.ts')).points,
-  },
-  activate: {
-    summary: 'a manifest that activates one recovery point, to review and create',
-    load: async () => (await import('./cli/activate.ts')).activate,
-  },
-  completion: {
-    summary: 'scripts by which a shell completes commands and flags',
-    load: async () => (await import('./cli/completion/completion.ts')).completion,
-  },
-  sandbox: {
-    summary: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
-    load: async () => (await import('./sandbox/sandbox.ts')).sandbox,
-  },
-  simulator: {
-    summary: 'serve the whole hosting service in a box',
-    load: async () => (await import('./simulator/main.ts')).simulator,
-    isFrugal: true,
-  },
+/** Loads the code of a subcommand, only when the subcommand is used. */
+const loaders: Readonly<Record<keyof typeof summaries, () => Promise<Command>>> = {
+  run: async () => (await import('./cli/run.ts')).run,
+  plan: async () => (await import('./cli/plan/command.ts')).plan,
+  import: async () => (await import('./cli/import/command.ts')).importAccount,
+  status: async () => (await import('./cli/status/status.ts')).status,
+  why: async () => (await import('./cli/status/why.ts')).why,
+  doctor: async () => (await import('./cli/doctor/doctor.ts')).doctor,
+  inventory: async () => (await import('./cli/day-two/inventory.ts')).inventory,
+  catalog: async () => (await import('./cli/day-two/inventory.ts')).catalog,
+  reconcile: steer('reconcile'),
+  pause: steer('pause'),
+  resume: steer('resume'),
+  redeploy: steer('redeploy'),
+  rollback: steer('rollback'),
+  stop: steer('stop'),
+  start: steer('start'),
+  points: async () => (await import('./cli/points.ts')).points,
+  activate: async () => (await import('./cli/activate.ts')).activate,
+  completion: async () => (await import('./cli/completion/completion.ts')).completion,
+  sandbox: async () => (await import('./sandbox/sandbox.ts')).sandbox,
+  simulator: async () => (await import('./simulator/main.ts')).simulator,
 };
 
 function usage(program: string): string {
-  const rows = Object.entries(commands).map(([name, { summary }]) => `  ${name.padEnd(12)}${summary}`);
+  const rows = Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`);
   return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
 }
 
@@ -105,10 +81,9 @@ async function main(): Promise<number> {
     stdout.write(`${manifest.version}\n`);
     return 0;
   }
-  const named = Object.entries(commands).map(([word, { summary }]) => [word, summary] as const);
-  if (name === '__complete') return (await import('./cli/completion/completion.ts')).complete(rest, named);
-  const entry = commands[name];
-  if (entry === undefined) {
+  if (name === '__complete')
+    return (await import('./cli/completion/completion.ts')).complete(rest, Object.entries(summaries));
+  if (!isCommand(name)) {
     const { program } = await import('./config.ts');
     stderr.write(`${program}: there is no command "${name}"; ${program} --help lists them\n`);
     return 64;
@@ -121,16 +96,21 @@ async function main(): Promise<number> {
     return 1;
   }
   keepCompiled();
-  if (entry.isFrugal === true) keepSmall();
-  const command = await entry.load();
+  if (name === 'run' || name === 'simulator') keepSmall();
+  const command = await loaders[name]();
   // Write the compile cache now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
   flushCompileCache();
   return command(rest);
 }
 
+function isCommand(name: string): name is keyof typeof summaries {
+  return Object.hasOwn(summaries, name);
+}
+
 /**
- * Saves memory: keeps V8's space for new objects at its first size instead of letting it grow to 32 MB, and collects old objects when they
- * have grown by a fifth. Most objects live for one pass, and buffers that wait to be collected take more memory than objects.
+ * Saves memory for a command that runs for months: keeps V8's space for new objects at its first size instead of letting it grow to 32 MB,
+ * and collects old objects when they have grown by a fifth. Most objects live for one pass, and buffers that wait to be collected take more
+ * memory than objects.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

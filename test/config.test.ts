@@ -15,7 +15,7 @@ const command = {
   name: 'demo',
   summary: 'Shows how flags are read.',
   flags: {
-    once: { help: 'only once', schema: z.boolean() },
+    once: { help: 'only once' },
     pollSeconds: { help: 'how often', value: 'N', fallback: '60', variable: 'POLL', schema: wholeNumber(1, 100) },
     reading: { help: 'a reading', value: 'NAME=VALUE', many: true, schema: z.array(z.string()) },
     more: { help: 'for another program', value: 'ARGS', dashed: true, schema: z.string().optional() },

@@ -1,12 +1,13 @@
 import { stringify } from 'yaml';
 import { z } from 'zod';
+import { definedIn } from '../base/json.ts';
 import { isoSeconds } from '../base/time.ts';
 import { text, Trouble, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
-import type { CommandAnswer } from './frame.ts';
+import { command, type CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import { ageInTwoUnits } from './output.ts';
-import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
+import { cautionsOn, protectionFlags, readProtection, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting activate`. */
 export const activateCommand = {
@@ -33,7 +34,6 @@ export const activateCommand = {
     appName: text('the name of the new app; else the one that the protection has saved', 'NAME'),
     acknowledgeWriters: {
       help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
-      schema: z.boolean(),
     },
     validMinutes: whole('for how long the manifest may be used', 'N', '60', [1, 1_440]),
   },
@@ -44,7 +44,9 @@ export const activateCommand = {
 } satisfies CommandLine<Flags>;
 
 /** `apphosting activate NAME --point latest`: prints the manifest of a RecoveryActivation, and applies nothing. */
-export const activate = aboutProtection(activateCommand, manifestOf);
+export const activate = command(activateCommand, async (called) =>
+  manifestOf(await readProtection(called), called.settings, called.time.nowMs()),
+);
 
 type Choices = Settings<(typeof activateCommand)['flags']>;
 
@@ -122,11 +124,7 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   const isNew = warmDestination === undefined && choice.appName !== undefined;
   // Leave createNewApp out if it is unknown: false would contradict a standby that has a new app.
   const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
-  return {
-    environmentName,
-    ...(appName !== undefined && { appName }),
-    ...(createNewApp !== undefined && { createNewApp }),
-  };
+  return definedIn({ environmentName, appName, createNewApp });
 }
 
 /** True if this protection was activated before, so that the next activation is another one. */

@@ -36,13 +36,10 @@ export const realTime: Waiting = {
 /** The real randomness of the machine. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
+const discard = () => undefined;
+
 /** A log that discards everything. */
-export const silent: Log = {
-  debug: () => undefined,
-  info: () => undefined,
-  warn: () => undefined,
-  error: () => undefined,
-};
+export const silent: Log = { debug: discard, info: discard, warn: discard, error: discard };
 
 /** Metrics that discard everything. */
-export const unmeasured: Metrics = { count: () => undefined, gauge: () => undefined, observe: () => undefined };
+export const unmeasured: Metrics = { count: discard, gauge: discard, observe: discard };

@@ -1,7 +1,6 @@
 /** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
-import { withoutColour } from '../config.ts';
 
 /** The exit codes of all commands. */
 export const exitCodes = {
@@ -31,9 +30,6 @@ export const standard: Speaks = {
   isTerminal: process.stderr.isTTY,
 };
 
-/** When the output is coloured. */
-export type ColourWish = 'auto' | 'always' | 'never';
-
 /** A colour of text in the output. */
 type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim';
 
@@ -41,9 +37,9 @@ type Colour = 'green' | 'yellow' | 'red' | 'cyan' | 'dim';
 export type Paint = (colour: Colour, text: string) => string;
 
 /** Chooses whether the text for a stream is coloured, and returns the function that colours it. */
-export function paintFor(wish: ColourWish, stream: { readonly isTTY?: boolean }): Paint {
-  const isColoured = wish === 'always' || (wish === 'auto' && stream.isTTY === true && !withoutColour());
-  return isColoured ? (colour, text) => styleText(colour, text, { validateStream: false }) : (_colour, text) => text;
+export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.WriteStream): Paint {
+  if (wish === 'never') return (_colour, text) => text;
+  return (colour, text) => styleText(colour, text, wish === 'always' ? { validateStream: false } : { stream });
 }
 
 /** Formats a value as the JSON or YAML that `-o` asks for; returns undefined if `-o` asks for text. */

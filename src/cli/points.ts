@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { output, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
-import type { CommandAnswer } from './frame.ts';
+import { command, type CommandAnswer } from './frame.ts';
 import { ageInTwoUnits, columns, counted } from './output.ts';
-import { aboutProtection, cautionsOn, protectionFlags, type Point, type ProtectionView } from './protection.ts';
+import { cautionsOn, protectionFlags, readProtection, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting points`. */
 export const pointsCommand = {
@@ -37,7 +37,9 @@ export const pointsCommand = {
 } satisfies CommandLine<Flags>;
 
 /** `apphosting points NAME`: prints the recovery points of a protection, as the service lists them now. */
-export const points = aboutProtection(pointsCommand, listing);
+export const points = command(pointsCommand, async (called) =>
+  listing(await readProtection(called), called.settings, called.time.nowMs()),
+);
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
@@ -56,18 +58,14 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
   const text =
     output === 'name'
       ? listed.map(({ pointId }) => `${pointId}\n`).join('')
-      : tableOf(protection, { listed, total: asked.length }, nowMs);
+      : tableOf(protection, listed, asked.length, nowMs);
   if (stale === undefined) return { data, text };
   const doubt = `the service could not be asked (${stale.why}); these are the points in status`;
   return { data, text, ...(stale.asked ? { problems: [doubt] } : { note: doubt }) };
 }
 
 /** Formats recovery points as a table, newest first. */
-function tableOf(
-  protection: ProtectionView,
-  { listed, total }: { readonly listed: readonly Point[]; readonly total: number },
-  nowMs: number,
-): string {
+function tableOf(protection: ProtectionView, listed: readonly Point[], total: number, nowMs: number): string {
   if (listed.length === 0) return 'There is no such recovery point.\n';
   const rows = listed.map((point) => [
     point.pointId.slice(0, 12),

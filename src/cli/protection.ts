@@ -1,6 +1,6 @@
 /** Reads a DisasterProtection from the cluster, and its recovery points from the service. The commands `points` and `activate` use it. */
-import { Trouble, UsageError, type CommandLine, type Flags, type Settings } from '../config.ts';
-import type { KubeApi } from '../engine/ports.ts';
+import { Trouble, UsageError } from '../config.ts';
+import type { KubeApi, KubeObject } from '../engine/ports.ts';
 import { drPointsOf } from '../hosting/requests.ts';
 import { disasterProtection } from '../kinds/disaster-protection/disaster-protection.ts';
 import { byMoment, pointRows, type PointRow } from '../kinds/disaster-protection/points.ts';
@@ -10,7 +10,7 @@ import { credentialOfAccount, operatorNamespaceFlag } from './account/in-cluster
 import { openAccount, type AccountReader } from './account/reader.ts';
 import { conditionOf, targetIn } from './cluster/objects.ts';
 import { clusterFlags, openCluster } from './cluster/open.ts';
-import { command, type Command, type CommandAnswer } from './frame.ts';
+import type { Called } from './frame.ts';
 import { readWhole } from './import/read-account.ts';
 import { resourceOf } from '../engine/kind/contract/define.ts';
 import { ageInTwoUnits } from './output.ts';
@@ -36,22 +36,18 @@ export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[numbe
 /** The flags that every command about a protection has. */
 export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
-/** Makes a command that reads one protection and prints what `answerOf` says about it. */
-export function aboutProtection<F extends typeof protectionFlags & Flags>(
-  line: CommandLine<F>,
-  answerOf: (protection: ProtectionView, settings: Settings<F>, nowMs: number) => CommandAnswer,
-): Command {
-  return command(line, async ({ settings, operand = '', cluster: given }) => {
-    const target = targetIn(operand, 'DisasterProtection');
-    if (target === undefined) throw new UsageError(`"${operand}" is not a DisasterProtection`);
-    const { name } = target;
-    await using cluster = await openCluster(settings, given);
-    const { api, namespace } = cluster;
-    const object = await api.get(resourceOf(disasterProtection), namespace, name);
-    if (object === undefined) throw new Trouble(`there is no DisasterProtection ${namespace}/${name}`);
-    const protection = protectionFrom({ name, namespace, spec: object.spec, status: object.status });
-    return answerOf(withPoints(protection, await livePoints(api, protection, settings)), settings, Date.now());
-  });
+/** Reads the protection that a command names, with the recovery points that the service lists now. */
+export async function readProtection(called: Called<typeof protectionFlags>): Promise<ProtectionView> {
+  const { settings, operand = '', cluster: given } = called;
+  const target = targetIn(operand, 'DisasterProtection');
+  if (target === undefined) throw new UsageError(`"${operand}" is not a DisasterProtection`);
+  const { name } = target;
+  await using cluster = await openCluster(settings, given);
+  const { api, namespace } = cluster;
+  const object = await api.get(resourceOf(disasterProtection), namespace, name);
+  if (object === undefined) throw new Trouble(`there is no DisasterProtection ${namespace}/${name}`);
+  const protection = protectionFrom(object);
+  return withPoints(protection, await livePoints(api, protection, settings));
 }
 
 /** All recovery points, newest first, or a sentence that says why they could not be listed. */
@@ -104,13 +100,8 @@ export function withPoints(protection: ProtectionView, live: LivePoints): Protec
 }
 
 /** Parses a DisasterProtection that is bound to a configuration. */
-export function protectionFrom(object: {
-  readonly name: string;
-  readonly namespace: string;
-  readonly spec: unknown;
-  readonly status: unknown;
-}): ProtectionView {
-  const { name, namespace } = object;
+export function protectionFrom(object: KubeObject): ProtectionView {
+  const { name, namespace = '' } = object.metadata;
   const spec = DisasterProtectionSpec.safeParse(object.spec);
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
   const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };

@@ -1,14 +1,13 @@
 import { hostname } from 'node:os';
-import { momentOf } from '../base/time.ts';
+import { inTime, momentOf, type Moment } from '../base/time.ts';
 import { addThreads, hostRulesOf, runCommand, Trouble, type RunSettings } from '../config.ts';
-import type { Log } from '../engine/ports.ts';
+import type { KubeApi, Log } from '../engine/ports.ts';
 import { type MeasuredHosting, openHosting } from '../hosting/service.ts';
 import { KubeClient } from '../kube/client/client.ts';
 import { LeaseElection, leasePaceOf, type LeaseOptions } from '../kube/lease.ts';
 import { credentialsOf } from './cluster/open.ts';
 import { command } from './frame.ts';
 import { realClock, realEntropy } from './machine.ts';
-import { laterOf } from './operator/started.ts';
 import { kinds } from '../kinds/index.ts';
 import { openLog } from '../telemetry/logger.ts';
 import { MetricRegistry } from '../telemetry/metrics.ts';
@@ -83,6 +82,14 @@ async function operate(settings: RunSettings): Promise<number> {
   }
 }
 
+/**
+ * Returns the wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. Creation times come from the
+ * API server: if the clock of this machine is slow, an object older than this process would look younger.
+ */
+export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNullable<KubeApi['serverDate']>>): number {
+  return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);
+}
+
 /** Sets up leader election. `won` says whether calls that must not be sent twice have to wait; `lost` says why the lease was lost. */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
@@ -111,23 +118,19 @@ async function serve(
   settings: RunSettings,
   { operator, hosting, election, log, metrics, stopped }: Running,
 ): Promise<number> {
-  const { host, port } = settings.metricsListen;
   let leads = false;
-  const probes = await serveProbes(
-    {
-      alive: () => operator.engine.stuck(),
-      ready: () => operator.complaints()[0],
-      metrics: () => {
-        measure(operator, metrics);
-        hosting.measure();
-        metrics.gauge('apphosting_leader', {}, leads ? 1 : 0);
-        return metrics.text();
-      },
+  const probes = await serveProbes(settings.metricsListen, {
+    alive: () => operator.engine.stuck(),
+    ready: () => operator.complaints()[0],
+    metrics: () => {
+      measure(operator, metrics);
+      hosting.measure();
+      metrics.gauge('apphosting_leader', {}, leads ? 1 : 0);
+      return metrics.text();
     },
-    host,
-    port,
-  );
-  log.info({ kinds: kinds.length, metrics: `${host}:${probes.port}` }, 'the operator starts');
+  });
+  const listen = `${settings.metricsListen.host}:${probes.port}`;
+  log.info({ kinds: kinds.length, metrics: listen }, 'the operator starts');
   operator.watch();
   election.lease?.start();
   const first = await Promise.race([stopped, Promise.all([operator.synced(), election.won])]);
@@ -144,9 +147,8 @@ async function serve(
     }
   }
   // Finish the running calls and write their ids to status before the lease is released.
-  const late = new Promise<'late'>((resolve) => setTimeout(() => resolve('late'), stopMs).unref());
-  const ended = await Promise.race([operator.stop().then(() => 'done' as const), late]);
-  if (ended === 'late') log.warn({}, 'not everything came to an end in time');
+  const ended = await inTime(realClock, stopMs, operator.stop());
+  if (ended === undefined) log.warn({}, 'not everything came to an end in time');
   await election.lease?.stop();
   await probes.close();
   return code;

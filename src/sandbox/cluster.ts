@@ -1,14 +1,12 @@
 import {
   ApiException,
-  ApiextensionsV1Api,
-  CoreV1Api,
   CustomObjectsApi,
-  KubernetesObjectApi,
   PatchStrategy,
   setHeaderOptions,
-  type V1CustomResourceDefinition,
+  type V1APIResource,
 } from '@kubernetes/client-node';
 import { isRecord } from '../base/json.ts';
+import { conditionOf } from '../cli/cluster/objects.ts';
 import type { KubeObject } from '../engine/ports.ts';
 import { ConnectedConfig } from '../kube/client/api-classes.ts';
 import { parsePage } from '../kube/client/parse.ts';
@@ -20,52 +18,36 @@ const answerMs = 10_000;
 const fieldManager = 'apphosting-sandbox';
 
 /** The address of an API server, its CA and a token for it. */
-export interface ClusterAccess {
-  readonly url: string;
-  readonly ca: string;
-  readonly adminToken: string;
-}
-
-/** A kind that the API server serves. */
-interface Served {
-  readonly kind: string;
-  readonly plural: string;
-  readonly namespaced: boolean;
-}
+export type ClusterAccess = Readonly<Record<'url' | 'ca' | 'adminToken', string>>;
 
 /** The calls of the Kubernetes API that the sandbox uses. */
 export type SandboxCluster = ReturnType<typeof clusterAt>;
 
-/** Opens a cluster as its administrator, through the API classes of client-node. */
+/**
+ * Opens a cluster as its administrator. All calls go through the API class for custom objects, which sends JSON as it is: the typed classes
+ * drop fields that they do not know, such as `x-kubernetes-validations`.
+ */
 export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
   const cluster = { name: 'sandbox', server: url, caData: Buffer.from(ca).toString('base64'), skipTLSVerify: false };
   config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });
-  const core = config.makeApiClient(CoreV1Api);
-  const objects = KubernetesObjectApi.makeApiClient(config);
   const custom = config.makeApiClient(CustomObjectsApi);
 
-  /** Lists the kinds of an API group; returns an empty list if the group does not exist. */
-  async function served(groupVersion: string): Promise<readonly Served[]> {
-    const [version, group] = groupVersion.split('/').toReversed() as [string, string?];
-    const asked = group === undefined ? core.getAPIResources() : custom.getAPIResources({ group, version });
-    return ((await unlessRefused(asked))?.resources ?? [])
-      .filter(({ name }) => name !== '' && !name.includes('/'))
-      .map(({ kind, name, namespaced }) => ({ kind, plural: name, namespaced }));
+  /** Lists the resources of an API group, without their subresources; returns an empty list if the group does not exist. */
+  async function served(groupVersion: string): Promise<readonly V1APIResource[]> {
+    try {
+      const { resources } = await custom.getAPIResources(partsOf(groupVersion));
+      return resources.filter(({ name }) => !name.includes('/'));
+    } catch (error) {
+      if (error instanceof ApiException) return [];
+      throw error;
+    }
   }
 
-  /** Sends untyped JSON, because the typed classes drop unknown fields such as `x-kubernetes-validations`. */
-  function patched(manifest: Manifest, { plural, namespaced }: Served): Promise<unknown> {
-    const { apiVersion, metadata } = manifest;
-    const namespace = metadata.namespace ?? 'default';
-    const [version, group] = apiVersion.split('/').toReversed() as [string, string?];
-    const strategy = PatchStrategy.ServerSideApply;
-    if (group === undefined) {
-      const object = { ...manifest, metadata: { ...metadata, ...(namespaced && { namespace }) } };
-      return objects.patch(object, undefined, undefined, fieldManager, true, strategy);
-    }
-    const patch = { group, version, plural, name: metadata.name, body: manifest, fieldManager, force: true };
-    const options = setHeaderOptions('Content-Type', strategy);
+  function patched(manifest: Manifest, { name: plural, namespaced }: V1APIResource): Promise<unknown> {
+    const { name, namespace = 'default' } = manifest.metadata;
+    const patch = { ...partsOf(manifest.apiVersion), plural, name, body: manifest, fieldManager, force: true };
+    const options = setHeaderOptions('Content-Type', PatchStrategy.ServerSideApply);
     return namespaced
       ? custom.patchNamespacedCustomObject({ ...patch, namespace }, options)
       : custom.patchClusterCustomObject(patch, options);
@@ -91,11 +73,10 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
 
   /** Waits until the API server serves all of these CustomResourceDefinitions. */
   async function established(names: readonly string[]): Promise<void> {
-    const definitions = config.makeApiClient(ApiextensionsV1Api);
     const all = async () => {
-      const { items } = await definitions.listCustomResourceDefinition();
-      const ready = items.filter(isEstablished).map(({ metadata }) => metadata?.name);
-      return names.every((name) => ready.includes(name)) ? true : undefined;
+      const definitions = await list('apiextensions.k8s.io/v1', 'customresourcedefinitions');
+      const ready = definitions.filter((one) => conditionOf(one, 'Established')?.status === 'True');
+      return names.every((name) => ready.some(({ metadata }) => metadata.name === name)) ? true : undefined;
     };
     if ((await poll(all, { everyMs: 100, deadlineMs: 30_000 })) === undefined) {
       throw new CannotStart('the API server does not serve every CustomResourceDefinition after 30 s');
@@ -104,22 +85,11 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
 
   /** Lists the objects of a kind in all namespaces. */
   async function list(groupVersion: string, plural: string): Promise<readonly KubeObject[]> {
-    const [group = '', version = ''] = groupVersion.split('/');
-    const page = await unlessRefused(custom.listClusterCustomObject({ group, version, plural }));
-    return page === undefined ? [] : parsePage(page, `listing ${plural}`).items;
+    const page: unknown = await custom.listClusterCustomObject({ ...partsOf(groupVersion), plural });
+    return parsePage(page, `listing ${plural}`).items;
   }
 
   return { apply, list, served, established, close: () => config.close() };
-}
-
-/** Waits for an answer; returns undefined if the API server refuses the request. */
-async function unlessRefused<T>(answer: Promise<T>): Promise<T | undefined> {
-  try {
-    return await answer;
-  } catch (error) {
-    if (error instanceof ApiException) return undefined;
-    throw error;
-  }
 }
 
 /** Returns the message of a refusal. For an unknown path the API server answers with plain text. */
@@ -129,6 +99,8 @@ function messageOf({ body }: ApiException<unknown>): string {
   return isRecord(told) ? String(told['message']) : '';
 }
 
-function isEstablished({ status }: V1CustomResourceDefinition): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === 'Established' && is === 'True') ?? false;
+/** Splits an apiVersion into group and version; the core group is empty. */
+function partsOf(apiVersion: string): { readonly group: string; readonly version: string } {
+  const [version = '', group = ''] = apiVersion.split('/').toReversed();
+  return { group, version };
 }

@@ -5,13 +5,9 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
-/** The purpose of a temporary folder, which is a part of the folder's name. */
-type Purpose = 'sandbox' | 'tests';
-
 /** The data folder of a sandbox, which this process has locked. */
 export interface DataFolder {
   readonly dir: string;
-  readonly kept: boolean;
   /** How many processes of an earlier start were still running in this folder and were ended. */
   readonly leftovers: number;
   /** Unlocks the data folder. A temporary folder is removed, a folder that the user named is kept. */
@@ -27,22 +23,22 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
   try {
     const unlock = await taken(dir);
-    return { dir, kept: true, leftovers: await endLeftovers(dir), release: async () => unlock() };
+    return { dir, leftovers: await endLeftovers(dir), release: async () => unlock() };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
     throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Creates a temporary folder and locks it. */
-export async function temporaryFolder(purpose: Purpose = 'sandbox'): Promise<DataFolder> {
+/** Creates a temporary folder, whose name says its purpose, and locks it. */
+export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
   const release = async () => {
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
     unlock();
   };
-  return { dir, kept: false, leftovers: 0, release };
+  return { dir, leftovers: 0, release };
 }
 
 /** Removes the temporary folders of sandboxes that were killed, and ends their processes. Returns the number of folders. */
@@ -70,11 +66,7 @@ export function isRunningIn(dir: string): boolean {
 }
 
 /** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
-export interface Ports {
-  readonly kubernetes: number;
-  readonly simulator: number;
-  readonly metrics: number;
-}
+export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
 /** Reads the ports that the last start in this folder used. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {

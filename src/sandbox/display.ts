@@ -1,6 +1,6 @@
 import type { Paint } from '../cli/output.ts';
 import type { Screen } from './binaries/progress.ts';
-import { keyOf, type Row, stateOf, tableOf } from './table.ts';
+import { keyOf, type SandboxRow, stateOf, tableOf } from './table.ts';
 
 /** A stream that may be a terminal of a known size. */
 export interface TableScreen extends Screen {
@@ -9,7 +9,7 @@ export interface TableScreen extends Screen {
 
 /** Shows rows as they change: on a terminal a table that stays in place, elsewhere a line per change. */
 export interface Display {
-  readonly show: (rows: readonly Row[]) => void;
+  readonly show: (rows: readonly SandboxRow[]) => void;
   /** Prints a line; on a terminal the line appears above the table. */
   readonly line: (text: string) => void;
 }

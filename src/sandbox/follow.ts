@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { group, version } from '../engine/kind/contract/define.ts';
 import type { SandboxCluster } from './cluster.ts';
 import type { Manifest } from './manifests.ts';
-import { keyOf, type Row, rowOf } from './table.ts';
+import { keyOf, type SandboxRow, rowOf } from './table.ts';
 
 const groupVersion = `${group}/${version}`;
 
 /** Shows the resources of the operator until `enough` returns true or the signal is aborted; returns the last rows. */
 export async function follow(
   cluster: SandboxCluster,
-  show: (rows: readonly Row[]) => void,
+  show: (rows: readonly SandboxRow[]) => void,
   signal: AbortSignal,
-  enough: (rows: readonly Row[]) => boolean = () => false,
-): Promise<readonly Row[]> {
+  enough: (rows: readonly SandboxRow[]) => boolean = () => false,
+): Promise<readonly SandboxRow[]> {
   const everyMs = 1000;
-  let rows: readonly Row[] = [];
+  let rows: readonly SandboxRow[] = [];
   for (;;) {
     const began = performance.now();
     // If the API server does not answer, it is restarting: keep the last rows and ask again in the next round.
@@ -28,10 +28,7 @@ export async function follow(
 }
 
 /** Lists the samples of the operator's kinds that are not Ready, each with its row in the table if there is one. */
-export function notReady(
-  samples: readonly Manifest[],
-  rows: readonly Row[],
-): readonly { readonly key: string; readonly row: Row | undefined }[] {
+export function notReady(samples: readonly Manifest[], rows: readonly SandboxRow[]) {
   const all = ours(samples).map(({ kind, metadata: { name, namespace = 'default' } }) => {
     const row = rows.find((one) => one.kind === kind && one.name === name && [namespace, ''].includes(one.namespace));
     return { key: keyOf(row ?? { kind, namespace, name }), row };
@@ -44,8 +41,8 @@ export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }
 
-async function currentRows(cluster: SandboxCluster): Promise<readonly Row[]> {
+async function currentRows(cluster: SandboxCluster): Promise<readonly SandboxRow[]> {
   const kinds = await cluster.served(groupVersion);
-  const lists = await Promise.all(kinds.map(({ plural }) => cluster.list(groupVersion, plural)));
+  const lists = await Promise.all(kinds.map(({ name }) => cluster.list(groupVersion, name)));
   return lists.flat().map(rowOf);
 }

@@ -47,8 +47,11 @@ export async function launch(recipe: Recipe) {
   const ours = keptUp(operator(commands, dir, ports.metrics, settings.operatorArgs));
   let plane: ControlPlane | undefined;
   let cluster: SandboxCluster | undefined;
-  const writePids = () =>
-    writeWhole(files.pids, JSON.stringify({ ...plane?.pids(), simulator: service.pid, operator: ours.pid }));
+  const writePids = () => {
+    const processes = { ...plane?.daemons, simulator: service, operator: ours };
+    const pids = Object.entries(processes).map(([name, { pid }]) => [name, pid]);
+    return writeWhole(files.pids, JSON.stringify(Object.fromEntries(pids)));
+  };
   /** Ends every process. The operator ends first, because it talks to all others. */
   const stop = async () => {
     await cluster?.close();

@@ -16,10 +16,7 @@ export async function manifestsIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /** Parses the objects in manifest files, given as texts by path. Throws `CannotStart` if one of them is no Kubernetes object. */
-export function manifestsOf(
-  texts: ReadonlyMap<string, string>,
-  before: readonly Unreadable[] = [],
-): readonly Manifest[] {
+export function manifestsOf(texts: ReadonlyMap<string, string>, before: readonly Unreadable[] = []): Manifest[] {
   const { loaded, unreadable } = documentsIn(texts);
   const [flaw] = [...before, ...unreadable];
   if (flaw !== undefined) throw new CannotStart(`${flaw.place.file}:${flaw.place.line}: ${flaw.message}`);

@@ -5,13 +5,8 @@ import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
 import { answersOk } from './control-plane/programs.ts';
 
-/** The commands that start the simulator and the operator; tests pass their own. */
-export interface Commands {
-  /** The arguments with which Node runs the simulator. */
-  readonly simulator: readonly string[];
-  /** The arguments with which Node runs the operator. */
-  readonly operator: readonly string[];
-}
+/** The arguments with which Node runs the simulator and the operator; tests pass their own. */
+export type Commands = Readonly<Record<'simulator' | 'operator', readonly string[]>>;
 
 /** The path of the main program, in the sources as well as in the bundle. */
 const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
@@ -40,7 +35,7 @@ export function simulator(
 ): Program {
   const optional = { latency, 'rate-limit': rateLimit, clock };
   const given = Object.entries(optional).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name}`, String(value)],
+    value === undefined ? [] : [`--${name}=${value}`],
   );
   const listen = `127.0.0.1:${port}`;
   return {
@@ -48,12 +43,10 @@ export function simulator(
     command: execPath,
     args: [
       ...commands.simulator,
-      '--listen',
-      listen,
-      '--state',
-      simulatorState(dir),
+      `--listen=${listen}`,
+      `--state=${simulatorState(dir)}`,
       ...given,
-      ...reading.flatMap((one) => ['--reading', one]),
+      ...reading.map((one) => `--reading=${one}`),
     ],
     logPath: join(dir, 'logs', 'simulator.log'),
     isUp: () => answersOk(`http://${listen}/_sim/healthz`),
@@ -80,12 +73,9 @@ export function operator(commands: Commands, dir: string, port: number, more: re
     command: execPath,
     args: [
       ...commands.operator,
-      '--kubeconfig',
-      operatorKubeconfig(dir),
-      '--operator-namespace',
-      operatorNamespace,
-      '--metrics-listen',
-      listen,
+      `--kubeconfig=${operatorKubeconfig(dir)}`,
+      `--operator-namespace=${operatorNamespace}`,
+      `--metrics-listen=${listen}`,
       '--allow-insecure-loopback',
       '--enable-activation',
       ...more.flatMap(wordsOf),

@@ -11,51 +11,38 @@ import { follow, notReady, ours } from './follow.ts';
 import { kubectl } from './kubectl.ts';
 import { launch, samplesIn, type Sandbox } from './launch.ts';
 import { manifestsIn, type Manifest } from './manifests.ts';
-import { ownCommands, type Commands } from './programs.ts';
+import { ownCommands } from './programs.ts';
 import { stateOf } from './table.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 
-/** The files of the repository that a sandbox uses; tests give their own. */
-export interface Repository {
-  readonly crds: string;
-  readonly samples: string;
-  readonly commands: Commands;
-}
+const ownRepository = { crds: join(root, 'crds'), samples: join(root, 'deploy', 'samples'), commands: ownCommands };
 
-const ownRepository: Repository = {
-  crds: join(root, 'crds'),
-  samples: join(root, 'deploy', 'samples'),
-  commands: ownCommands,
-};
+/** The files of the repository that a sandbox uses; tests give their own. */
+type Repository = Readonly<typeof ownRepository>;
 
 /** `apphosting sandbox`: runs Kubernetes, the simulator and the operator on this machine. Returns the exit code. */
 export function sandbox(args: readonly string[], repository: Repository = ownRepository): Promise<number> {
   const { own, kubectl: kubectlArgs } = splitKubectl(args);
-  return command(sandboxCommand, ({ settings }) => started(settings, repository, kubectlArgs))(own);
+  const run = command(sandboxCommand, async ({ settings }) => {
+    using stop = stopSignal();
+    const progress = progressOn(process.stderr);
+    try {
+      if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
+      const binaries = await findBinaries(surroundings(), progress, stop.signal);
+      return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
+    } catch (error) {
+      if (stop.signal.aborted) return interrupted;
+      throw error;
+    }
+  });
+  return run(own);
 }
 
 /** Splits the arguments at `--kubectl`: all arguments after it belong to kubectl. */
 export function splitKubectl(args: readonly string[]) {
   const at = args.indexOf('--kubectl');
   return at === -1 ? { own: args, kubectl: undefined } : { own: args.slice(0, at), kubectl: args.slice(at + 1) };
-}
-
-async function started(
-  settings: SandboxSettings,
-  repository: Repository,
-  kubectlArgs: readonly string[] | undefined,
-): Promise<number> {
-  using stop = stopSignal();
-  const progress = progressOn(process.stderr);
-  try {
-    if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
-    const binaries = await findBinaries(surroundings(), progress, stop.signal);
-    return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
-  } catch (error) {
-    if (stop.signal.aborted) return interrupted;
-    throw error;
-  }
 }
 
 const interrupted = 130;
@@ -78,14 +65,14 @@ async function runSandbox(
   const binaries = await findBinaries(surroundings(), progress, signal);
   const display = displayOn(process.stdout);
   let say = progress.say;
-  const { dir, kept } = folder;
+  const { dir } = folder;
   const { commands } = repository;
   const running = await launch({ dir, binaries, commands, settings, crds, samples, say: (text) => say(text), signal });
   ending.defer(() => {
     if (signal.aborted) process.stderr.write('\nending everything …\n');
     return running.stop();
   });
-  display.line(welcome(running, kept));
+  display.line(welcome(running, settings.data !== undefined));
   // Print messages above the table from here on.
   say = (text) => display.line(text);
   const watched = settings.once

@@ -4,20 +4,13 @@ import { conditionOf, isCurrent } from '../cli/cluster/objects.ts';
 import type { KubeObject } from '../engine/ports.ts';
 
 /** A custom resource as a row of the table that the sandbox shows. */
-export interface Row {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-  /** The status of the condition Ready: True, False or Unknown; empty before the first reconcile. */
-  readonly ready: string;
-  readonly reason: string;
-  /** The state that the resource reports in its status, such as that of an environment. */
-  readonly state: string;
-  readonly message: string;
-}
+export type SandboxRow = Readonly<ReturnType<typeof rowOf>>;
 
-/** Makes the table row of a resource. Ready is empty unless status is about the newest generation. */
-export function rowOf(object: KubeObject): Row {
+/**
+ * Makes the table row of a resource. `ready` is the status of its condition Ready, empty unless status is about the newest generation;
+ * `state` is what it reports of itself in its status, such as the state of an environment.
+ */
+export function rowOf(object: KubeObject) {
   const { kind, metadata, status } = object;
   const { namespace = '', name } = metadata;
   const current = isCurrent(object) ? conditionOf(object, 'Ready') : undefined;
@@ -28,12 +21,12 @@ export function rowOf(object: KubeObject): Row {
 }
 
 /** Returns the identity of a row: kind, namespace and name. */
-export function keyOf({ kind, namespace, name }: Pick<Row, 'kind' | 'namespace' | 'name'>): string {
+export function keyOf({ kind, namespace, name }: Pick<SandboxRow, 'kind' | 'namespace' | 'name'>): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
 /** Writes the state of a row in one line, without the name of the resource. */
-export function stateOf({ ready, reason, state, message }: Row): string {
+export function stateOf({ ready, reason, state, message }: SandboxRow): string {
   if (ready === '') return 'not looked at yet';
   const shown = state === '' ? '' : `, ${state}`;
   if (ready === 'True') return `Ready${shown}`;
@@ -44,7 +37,7 @@ export function stateOf({ ready, reason, state, message }: Row): string {
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];
 
 /** Formats rows as the lines of a table that fits a terminal. */
-export function tableOf(rows: readonly Row[], size: { columns: number; rows: number }, paint: Paint): string[] {
+export function tableOf(rows: readonly SandboxRow[], size: { columns: number; rows: number }, paint: Paint): string[] {
   const cells = rows.map((row) => [
     row.kind,
     row.namespace === '' || row.namespace === 'default' ? row.name : `${row.namespace}/${row.name}`,

@@ -1,8 +1,4 @@
-import { pino, type DestinationStream, type Logger } from 'pino';
-
-/** The levels of the log, the least severe first. */
-const levels = ['debug', 'info', 'warn', 'error'] as const;
-export type Level = (typeof levels)[number];
+import { pino, type DestinationStream, type Level, type Logger } from 'pino';
 
 const mostWaitingBytes = 4 * 1024 * 1024;
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 
 /** The answers to the probes: a sentence says why the process is not alive or not ready; undefined means that all is well. */
 export interface Probes {
@@ -9,19 +10,20 @@ export interface Probes {
 }
 
 /** Serves `/healthz`, `/readyz` and `/metrics`; an empty host means all addresses. Resolves with the port. */
-export async function serveProbes(
-  probes: Probes,
-  host: string,
-  port: number,
-): Promise<{ port: number; close(): Promise<void> }> {
+export async function serveProbes({ host, port }: { host: string; port: number }, probes: Probes) {
   const server = createServer((request, response) => {
     void answer(probes, request, response);
   });
   server.requestTimeout = 10_000;
   server.listen(port, host);
   await once(server, 'listening');
-  const address = server.address();
-  return { port: typeof address === 'object' && address !== null ? address.port : port, close: () => closed(server) };
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      server.closeAllConnections();
+      return server[Symbol.asyncDispose]();
+    },
+  };
 }
 
 async function answer(probes: Probes, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -37,11 +39,4 @@ async function answer(probes: Probes, request: IncomingMessage, response: Server
 function verdict(response: ServerResponse, problem: string | undefined): void {
   response.writeHead(problem === undefined ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
   response.end(`${problem ?? 'ok'}\n`);
-}
-
-function closed(server: Server): Promise<void> {
-  return new Promise((resolve) => {
-    server.close(() => resolve());
-    server.closeAllConnections();
-  });
 }

@@ -17,8 +17,9 @@ function aProtection(more: object = {}): ProtectionView {
     sizing: { replicas: 1, cpu: 2, memoryMb: 4096, volumeCapacities: ['10Gi'] },
   });
   return protectionFrom({
-    name: 'orders',
-    namespace: 'team',
+    apiVersion: 'apphosting.dev/v1alpha1',
+    kind: 'DisasterProtection',
+    metadata: { name: 'orders', namespace: 'team', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
     spec: { environmentRef: { externalId: 'env_1' } },
     status: {
       externalId: 'cfg_1',

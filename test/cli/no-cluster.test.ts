@@ -78,6 +78,15 @@ describe('a command whose kubeconfig is wrong', () => {
   });
 });
 
+describe('a word that is no command', () => {
+  it.each(['plans', 'constructor'])('is said to be none: %s', async (word) => {
+    const { code, stderr } = await apphosting(word);
+
+    expect(stderr).toBe(`apphosting: there is no command "${word}"; apphosting --help lists them\n`);
+    expect(code).toBe(64);
+  });
+});
+
 describe('what kubectl passes on', () => {
   it('is who is acted as, in place of what the kubeconfig says', async () => {
     const { url, arrived } = await scriptedServer((response) => json(response, 404, refusal(404, 'NotFound', {})));

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { urgencies, WorkQueue } from '../../src/engine/queue.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 
-function aQueue(clock = new VirtualClock()): WorkQueue {
+function aQueue(clock = new SuspendableClock()): WorkQueue {
   const placeOf = (key: string) => ({ namespace: key.split('/')[0] ?? '', account: '' });
   return new WorkQueue({ clock, entropy: new SeededEntropy(), placeOf });
 }
@@ -12,7 +13,7 @@ function aQueue(clock = new VirtualClock()): WorkQueue {
 function aQueueThatHolds(): { readonly queue: WorkQueue; readonly held: Set<string> } {
   const held = new Set<string>();
   const queue = new WorkQueue({
-    clock: new VirtualClock(),
+    clock: new SuspendableClock(),
     entropy: new SeededEntropy(),
     placeOf: (key) => ({ namespace: 'team', account: key.split('/')[0] ?? '' }),
     isHeld: (account) => held.has(account),
@@ -69,7 +70,7 @@ describe('the work queue', () => {
   });
 
   it('tells how long each key has waited for its turn, and nothing of the time before it was due', async () => {
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const waits: number[] = [];
     const queue = new WorkQueue({
       clock,
@@ -136,7 +137,7 @@ describe('the work queue', () => {
   });
 
   it('lets the earlier of two times win', async () => {
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const queue = aQueue(clock);
     queue.enqueue('a/1', urgencies.resync, 60_000);
     queue.enqueue('a/1', urgencies.change, 1_000);

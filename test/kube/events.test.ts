@@ -4,11 +4,12 @@ import { cutToBytes, EventPublisher, eventResource } from '../../src/kube/events
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { thing, things } from './example.ts';
 
 async function scene() {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const api = new MemoryKube(cluster);
   const log = new CollectedLog();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { agesOf, complaintsOf, type Watched } from '../../src/kube/reflector.ts';
-import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 
 function reflector(name: string, heardAt: number | undefined, isSynced = true, problem?: string): Watched {
   return { name, isSynced, lastHeardAt: () => heardAt, problem: () => problem };
@@ -8,7 +8,7 @@ function reflector(name: string, heardAt: number | undefined, isSynced = true, p
 
 describe('health', () => {
   it('names each reflector that is not listed or silent, and says why', async () => {
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     await clock.advance(200_000);
     const reflectors = [
       reflector('well', 199_000),

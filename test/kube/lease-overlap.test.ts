@@ -3,7 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { leaseResource } from '../../src/kube/lease.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { type Candidate, candidate, leaders, name, namespace } from './lease-scene.ts';
 
 type Move =
@@ -15,7 +16,7 @@ async function mostLeaders(
   moves: readonly Move[],
   seed: number,
 ): Promise<{ most: number; terms: number; bugs: string[] }> {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const chance = new SeededEntropy(seed);
@@ -111,7 +112,7 @@ describe('three candidates', () => {
   });
 
   it('are seen to overlap when a lease is shorter than the term, so the look can fail', async () => {
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const cluster = new MemoryCluster(clock);
     const pace = { leaseMs: 4_000, renewMs: 10_000 };
     const team = [candidate(cluster, { seed: 1, pace }), candidate(cluster, { seed: 2, pace })];

@@ -3,7 +3,8 @@ import { CollectedLog } from '../support/collected-log.ts';
 import { MachineClock } from '../support/machine-clock.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { present } from './example.ts';
 
 /** Where the lease of the tests is. */
@@ -54,7 +55,7 @@ export function candidate(
 
 /** A cluster and candidates that have not begun. */
 export function scene(count: number) {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const candidates = Array.from({ length: count }, (_, at) => candidate(cluster, { seed: at + 1 }));
   const [first, second] = candidates;

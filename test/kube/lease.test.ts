@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { leasePaceOf, leaseResource } from '../../src/kube/lease.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
-import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { present } from './example.ts';
 import { candidate, holderIn, leaders, name, namespace, scene, settled } from './lease-scene.ts';
 
@@ -55,7 +55,7 @@ describe('a lease', () => {
   });
 
   it('of another length is renewed, lost and taken over in the same proportions', async () => {
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const cluster = new MemoryCluster(clock);
     const pace = leasePaceOf(3_000);
     const [first, second] = [candidate(cluster, { seed: 1, pace }), candidate(cluster, { seed: 2, pace })];

@@ -4,7 +4,8 @@ import { configMapResource, KubeMaterial, secretResource } from '../../src/kube/
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy, settle } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 
 function secret(token: string): object {
   const data = { token: Buffer.from(token).toString('base64') };
@@ -12,7 +13,7 @@ function secret(token: string): object {
 }
 
 async function scene(watch: 'on' | 'off' = 'on') {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const api = new MemoryKube(cluster);

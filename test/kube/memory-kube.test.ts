@@ -1,11 +1,11 @@
 import { describeKubeContract } from './contract.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 
 describeKubeContract(() =>
   Promise.resolve({
-    api: new MemoryKube(new MemoryCluster(new VirtualClock())),
+    api: new MemoryKube(new MemoryCluster(new SuspendableClock())),
     namespace: 'contract',
     close: () => Promise.resolve(),
   }),

@@ -5,11 +5,12 @@ import { sameJson } from '../../src/base/json.ts';
 import { CollectedLog } from '../support/collected-log.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { present, thing, things } from './example.ts';
 
 async function scene() {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const api = new MemoryKube(cluster);

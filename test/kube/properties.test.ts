@@ -10,7 +10,8 @@ import { CollectedLog } from '../support/collected-log.ts';
 import { applyPatch } from '../support/memory/json-patch.ts';
 import { MemoryCluster } from '../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../support/suspendable-clock.ts';
 import { thing, things } from './example.ts';
 
 describe('resource versions', () => {
@@ -75,7 +76,7 @@ describe('a backoff', () => {
     fc.assert(
       fc.property(wishes, fc.integer(), (plan, seed) => {
         const shape = { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 };
-        const backoff = new Backoff(shape, new VirtualClock(), new SeededEntropy(seed));
+        const backoff = new Backoff(shape, new SuspendableClock(), new SeededEntropy(seed));
         for (const [at, wish] of plan.entries()) {
           const grown = Math.min(30_000, 800 * 2 ** at);
           const wait = backoff.next(wish);
@@ -140,7 +141,7 @@ const moves = fc.array(
 
 /** Plays moves on a cluster while a reflector watches it, and checks what it tells against its own words. */
 async function play(plan: readonly Move[], seed: number) {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const chance = new SeededEntropy(seed);

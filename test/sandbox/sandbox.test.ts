@@ -10,13 +10,13 @@ import { operator, simulator, wordsOf } from '../../src/sandbox/programs.ts';
 import { revival } from '../../src/sandbox/revival.ts';
 import { splitKubectl } from '../../src/sandbox/sandbox.ts';
 import { rowOf, stateOf, tableOf } from '../../src/sandbox/table.ts';
-import type { Row } from '../../src/sandbox/table.ts';
+import type { SandboxRow } from '../../src/sandbox/table.ts';
 import type { KubeObject } from '../../src/engine/ports.ts';
 import { temporaryDir } from '../support/temporary.ts';
 
-const plain = paintFor('never', {});
+const plain = paintFor('never', process.stdout);
 
-const row = (over: Partial<Row> = {}): Row => ({
+const row = (over: Partial<SandboxRow> = {}): SandboxRow => ({
   kind: 'ContactPoint',
   namespace: 'default',
   name: 'on-call',
@@ -190,11 +190,11 @@ describe('arguments', () => {
     const settings = { latency: 50, reading: ['a=b'], rateLimit: undefined, clock: 'virtual' as const };
 
     expect(simulator(commands, '/d', 81, settings).args.join(' ')).toBe(
-      'main.ts simulator --listen 127.0.0.1:81 --state /d/run/simulator/state --latency 50 --clock virtual --reading a=b',
+      'main.ts simulator --listen=127.0.0.1:81 --state=/d/run/simulator/state --latency=50 --clock=virtual --reading=a=b',
     );
     expect(operator(commands, '/d', 82, ['--selector a=b']).args.join(' ')).toBe(
-      'main.ts run --kubeconfig /d/run/operator/kubeconfig --operator-namespace apphosting-system ' +
-        '--metrics-listen 127.0.0.1:82 --allow-insecure-loopback --enable-activation --selector a=b',
+      'main.ts run --kubeconfig=/d/run/operator/kubeconfig --operator-namespace=apphosting-system ' +
+        '--metrics-listen=127.0.0.1:82 --allow-insecure-loopback --enable-activation --selector a=b',
     );
   });
 });

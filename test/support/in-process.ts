@@ -17,7 +17,8 @@ import { createSimulator, type Simulator } from '../../src/simulator/simulator.t
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
 import { CheckedKube } from './memory/checked-kube.ts';
 import { MemoryCluster } from './memory/memory-cluster.ts';
-import { SeededEntropy, settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy, settle } from '../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from './suspendable-clock.ts';
 import { aborted, forged, received, retold, timedOut, type Interference } from './disturbed-wire.ts';
 
 export interface InProcessOptions {
@@ -57,7 +58,7 @@ export const namespace = 'team';
 const baseUrl = 'http://127.0.0.1:8088';
 
 export class InProcess {
-  readonly clock: VirtualClock;
+  readonly clock: SuspendableClock;
   readonly cluster: MemoryCluster;
   readonly service: Simulator;
   readonly trace: Trace = { lines: [] };
@@ -91,7 +92,7 @@ export class InProcess {
   constructor(options: InProcessOptions = {}) {
     this.#options = options;
     this.powers = options.powers;
-    this.clock = options.beside?.clock ?? new VirtualClock();
+    this.clock = options.beside?.clock ?? new SuspendableClock();
     const entropy = new SeededEntropy((options.seed ?? 1) + 1_000);
     this.cluster = options.beside?.cluster ?? new MemoryCluster(this.clock, entropy);
     this.service = options.beside?.service ?? this.#simulator(options);

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it } from 'vitest';
-import { isRunning } from '../../src/sandbox/control-plane/process-table.ts';
 import { poll } from '../../src/sandbox/poll.ts';
+import { isRunning } from './processes.ts';
 
 const stubborn = `process.on('SIGTERM', () => {}); setInterval(() => {}, 1000);`;
 

@@ -9,7 +9,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import process from 'node:process';
 import { poll } from '../../src/sandbox/poll.ts';
-import { isRunning, processTable, signalTo } from '../../src/sandbox/control-plane/process-table.ts';
+import { processTable, signalTo } from '../../src/sandbox/control-plane/process-table.ts';
 
 const variable = 'APPHOSTING_TESTS';
 const graceMs = 3_000;
@@ -39,7 +39,7 @@ async function endOrphansOf(mark: string): Promise<void> {
 
 async function marked(mark: string): Promise<readonly number[]> {
   const pids = (await processTable()).map(({ pid }) => pid);
-  const own = await Promise.all(pids.map(async (pid) => (await carries(pid, mark)) && isRunning(pid)));
+  const own = await Promise.all(pids.map((pid) => carries(pid, mark)));
   return pids.filter((_pid, at) => own[at]);
 }
 

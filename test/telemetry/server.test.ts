@@ -13,7 +13,7 @@ const hasSix = Object.values(networkInterfaces()).some((all) => all?.some(({ add
 
 async function served(text: string): Promise<number> {
   const { host } = hostAndPort().parse(text);
-  const server = await serveProbes(probes, host, 0);
+  const server = await serveProbes({ host, port: 0 }, probes);
   onTestFinished(() => server.close());
   return server.port;
 }

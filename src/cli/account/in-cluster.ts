@@ -27,13 +27,7 @@ export const clusterAccountFlags = {
   operatorNamespace: operatorNamespaceFlag,
 };
 
-/** An account resource in a cluster: its kind, name and namespace, and the namespace of the operator. */
-export interface AccountPlace {
-  readonly kind: string;
-  readonly name: string;
-  readonly namespace: string;
-  readonly operatorNamespace: string;
-}
+type AccountPlace = Readonly<Record<'kind' | 'namespace' | 'name' | 'operatorNamespace', string>>;
 
 /** Reads the credential of an account resource in the cluster. */
 export async function credentialOfAccount(

@@ -79,15 +79,10 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
 }
 
 /** Whether an object is Ready, and if not, why. */
-export interface Readiness {
-  readonly ready: string;
-  readonly reason: string;
-  readonly message: string;
-  readonly since: string | undefined;
-}
+export type Readiness = ReturnType<typeof readinessOf>;
 
 /** Reads from the status of an object whether it is Ready; the answer is unknown while no operator has seen the newest generation. */
-export function readinessOf({ object, status }: ParsedObject): Readiness {
+export function readinessOf({ object, status }: ParsedObject) {
   const known = conditionOf({ status }, 'Ready');
   if (known !== undefined && isCurrent(object)) {
     const { status: ready, ...why } = known;

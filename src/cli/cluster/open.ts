@@ -1,5 +1,6 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
+import { definedIn } from '../../base/json.ts';
 import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
 import { type KubeApi, KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { KubeClient } from '../../kube/client/client.ts';
@@ -38,13 +39,8 @@ export interface OpenCluster {
 
 /** Finds the credentials of the cluster that the kubectl-like flags name. */
 export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
-  return findCredentials({
-    clock: realClock,
-    env: wholeEnvironment(),
-    ...(kubeconfig !== undefined && { kubeconfig }),
-    ...(context !== undefined && { context }),
-    ...(user !== undefined && { as: user, asGroups: asGroup }),
-  });
+  const named = definedIn({ kubeconfig, context, as: user });
+  return findCredentials({ clock: realClock, env: wholeEnvironment(), asGroups: asGroup, ...named });
 }
 
 /** Opens the cluster that the flags name, or returns the one that is passed in. `--namespace` wins over the namespace of the context. */
@@ -63,10 +59,7 @@ async function connected(settings: ClusterSettings): Promise<OpenCluster> {
 }
 
 /** Opens a cluster as `openCluster` does; returns undefined if no cluster is passed in and no flag names one. */
-export async function openClusterIfNamed(
-  settings: ClusterSettings,
-  given: OpenCluster | undefined,
-): Promise<OpenCluster | undefined> {
+export async function openClusterIfNamed(settings: ClusterSettings, given: OpenCluster | undefined) {
   const { kubeconfig, context, account } = settings;
   const isNamed = [given, kubeconfig, context, account].some((one) => one !== undefined);
   return isNamed ? openCluster(settings, given) : undefined;

@@ -18,10 +18,7 @@ export const completionCommand = {
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install kubectl completes\n`kubectl apphosting` too: kubectl looks for a program of its own for that.',
   operand: 'optional',
   flags: {
-    install: {
-      help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH',
-      schema: z.boolean(),
-    },
+    install: { help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH' },
     folder: text('the folder for --install; else ~/.local/bin', 'DIR'),
   },
 } satisfies CommandLine<Flags>;
@@ -83,11 +80,7 @@ export async function complete(
 export type Candidate = readonly [value: string, description: string];
 
 /** Finds the candidates for the last word of a command line, and says whether file names are candidates too. */
-export async function candidatesFor(
-  words: readonly string[],
-  commands: readonly Candidate[],
-  given?: OpenCluster,
-): Promise<{ readonly found: readonly Candidate[]; readonly files: boolean }> {
+export async function candidatesFor(words: readonly string[], commands: readonly Candidate[], given?: OpenCluster) {
   const typed = words.at(-1) ?? '';
   const begins = ([value]: Candidate) => value.startsWith(typed);
   if (words.length < 2) {
@@ -109,7 +102,7 @@ export async function candidatesFor(
     const found = await resourcesFor(command, words.slice(1, -1), typed, given);
     return { found: found.filter(begins), files: /DIR|FILE/.test(command.name) };
   }
-  const names = flags.map(([key, { help }]): Candidate => [`--${kebab(key)}`, firstLine(help)]);
+  const names = flags.map(([key, { help }]): Candidate => [`--${kebab(key)}`, help]);
   return { found: names.filter(begins), files: false };
 }
 
@@ -146,8 +139,4 @@ async function resourcesFor(
     // Offer no candidates if the command line is wrong so far or the cluster does not answer.
     return [];
   }
-}
-
-function firstLine(text: string): string {
-  return text.split('\n')[0] ?? '';
 }

@@ -32,15 +32,6 @@ export const catalogCommand = {
   notes,
 } satisfies CommandLine<Flags>;
 
-interface Thing {
-  readonly type: string;
-  readonly id: string;
-  readonly name: string;
-  readonly in: string | undefined;
-  /** The resource that manages this object of the service, as `Kind/namespace/name`; undefined if none does or no cluster was read. */
-  readonly managedBy: string | undefined;
-}
-
 /** Runs `apphosting inventory`. */
 export const inventory = command(inventoryCommand, async ({ settings, cluster: given }) => {
   await using cluster = await openClusterIfNamed(settings, given);
@@ -48,7 +39,8 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   const managers = cluster === undefined ? undefined : await managersIn(cluster);
   const content = await readAccount(reader, { kinds: [], members: [] });
   const { apps, environments, contactPoints, alerts, protections } = content;
-  const thing = (type: string, id: string, name: string, within?: string): Thing => {
+  // `managedBy` is the resource that manages the object, as `Kind/namespace/name`; undefined if none does or no cluster was read.
+  const thing = (type: string, id: string, name: string, within?: string) => {
     return { type, id, name, in: within, managedBy: managers?.byId.get(id) };
   };
   const things = [
@@ -60,6 +52,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
       thing('protection', configurationId, sourceAppEnvId),
     ),
   ];
+  type Thing = (typeof things)[number];
   const rank = ({ managedBy: by, type, name, id }: Thing) => `${by === undefined ? 0 : 1} ${type} ${name} ${id}`;
   const data = things.toSorted((a, b) => (rank(a) < rank(b) ? -1 : 1));
   const gaps = content.gaps.map(({ what, reason }) => `${what}: ${reason}`);
@@ -76,9 +69,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
 });
 
 /** Maps the ids of objects in the service to the resources in the cluster that manage them. */
-async function managersIn({
-  api,
-}: OpenCluster): Promise<{ readonly byId: ReadonlyMap<unknown, string>; readonly problems: readonly string[] }> {
+async function managersIn({ api }: OpenCluster) {
   const { objects, problems } = await readObjects(api, undefined);
   const made = objects.flatMap(({ key, status: { memory } }) => {
     const ids = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
@@ -86,7 +77,7 @@ async function managersIn({
   });
   // A SolutionInstallation manages what it has created, unless another resource is bound to the same id.
   const bound = objects.map(({ key, status: { memory } }) => [memory.id, key] as const);
-  return { byId: new Map([...made, ...bound]), problems };
+  return { byId: new Map<unknown, string>([...made, ...bound]), problems };
 }
 
 /** Runs `apphosting catalog`. */

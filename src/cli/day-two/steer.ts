@@ -1,5 +1,4 @@
 /** `apphosting reconcile, pause, resume, redeploy, rollback, stop, start`: change one resource and wait for the result. */
-import { z } from 'zod';
 import { duration, Trouble, UsageError, type CommandLine, type Flags } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import type { KubeObject, PatchOperation } from '../../engine/ports.ts';
@@ -8,9 +7,7 @@ import { askedBy } from '../../kinds/app-environment/parts.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type CommandAnswer } from '../frame.ts';
-import type { Waiting } from '../machine.ts';
 import { exitCodes } from '../output.ts';
-import { gitOwnerOf } from './owner.ts';
 
 /** The name of an action on a resource, which is also the name of the command. */
 export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback' | 'stop' | 'start';
@@ -87,14 +84,14 @@ function annotate({ metadata }: KubeObject, wanted: Annotations): readonly Patch
 
 const flags = {
   ...clusterFlags,
-  wait: { help: 'wait until the resource is Ready or cannot get there by itself', schema: z.boolean() },
+  wait: { help: 'wait until the resource is Ready or cannot get there by itself' },
   timeout: {
     help: 'with --wait: how long, such as 90s or 5m',
     value: 'TIME',
     fallback: '5m',
     schema: duration(1, 86_400),
   },
-  dryRun: { help: 'say what would be changed, and change nothing', schema: z.boolean() },
+  dryRun: { help: 'say what would be changed, and change nothing' },
 };
 
 /** Describes the command line of one action: its name, operand, flags and help. */
@@ -146,49 +143,53 @@ export function steering(name: Steering) {
       const text = `${title}: ${name} asked for\n`;
       if (!settings.wait) return { text };
       speaks.out(text);
-      const isTakenUp = (one: KubeObject) => way.isTakenUp(one, at);
-      const task = { find, title, isTakenUp, isPause: name === 'pause', before: messageOf(object) };
-      return waited(task, settings.timeout, time);
+      // Wait until the resource is Ready, or is paused if the command is `pause`, or is Stalled.
+      const before = stalledMessageOf(object);
+      const until = time.nowMs() + settings.timeout * 1_000;
+      let last = 'nothing has been said of it yet';
+      for (;;) {
+        const seen = await find();
+        if (seen === undefined) throw new Trouble(`${title} is gone`);
+        const [ready, stalled] = [conditionOf(seen, 'Ready'), stalledMessageOf(seen)];
+        if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
+        const isDone = way.isTakenUp(seen, at);
+        // Do not look at the conditions of a paused object: the operator no longer updates them.
+        if (isDone && name === 'pause') return { text: `${title}: paused\n` };
+        if (isDone && isCurrent(seen) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
+        // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
+        if (stalled !== undefined && isCurrent(seen) && (isDone || stalled !== before))
+          return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
+        if (time.nowMs() >= until)
+          throw new Trouble(
+            `${title} is not ${name === 'pause' ? 'paused' : 'Ready'} after ${settings.timeout} s: ${last}`,
+          );
+        await time.pause(1_000);
+      }
     },
   );
 }
 
-interface Waited {
-  readonly find: () => Promise<KubeObject | undefined>;
-  readonly title: string;
-  readonly isPause: boolean;
-  readonly isTakenUp: (object: KubeObject) => boolean;
-  /** The message of the Stalled condition before the request; undefined if the resource was not Stalled. */
-  readonly before: string | undefined;
-}
-
-function messageOf(object: KubeObject): string | undefined {
+/** Returns the message of the Stalled condition; undefined if the resource is not Stalled. */
+function stalledMessageOf(object: KubeObject): string | undefined {
   const stalled = conditionOf(object, 'Stalled');
   return stalled?.status === 'True' ? stalled.message : undefined;
 }
 
-/** Waits until a resource is Ready, or is paused if the command is `pause`; returns early if the resource is Stalled. */
-async function waited(
-  { find, title, isTakenUp, isPause, before }: Waited,
-  timeoutSeconds: number,
-  { nowMs, pause }: Waiting,
-): Promise<CommandAnswer> {
-  const until = nowMs() + timeoutSeconds * 1_000;
-  let last = 'nothing has been said of it yet';
-  for (;;) {
-    const object = await find();
-    if (object === undefined) throw new Trouble(`${title} is gone`);
-    const [ready, stalled] = [conditionOf(object, 'Ready'), messageOf(object)];
-    if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
-    const isDone = isTakenUp(object);
-    // Do not look at the conditions of a paused object: the operator no longer updates them.
-    if (isDone && isPause) return { text: `${title}: paused\n` };
-    if (isDone && isCurrent(object) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-    // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
-    if (stalled !== undefined && isCurrent(object) && (isDone || stalled !== before))
-      return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
-    if (nowMs() >= until)
-      throw new Trouble(`${title} is not ${isPause ? 'paused' : 'Ready'} after ${timeoutSeconds} s: ${last}`);
-    await pause(1_000);
+/** Finds the GitOps tool that owns an object, with its Application or release; returns undefined if no label or annotation names one. */
+function gitOwnerOf({ metadata }: KubeObject) {
+  const { labels = {}, annotations = {} } = metadata;
+  const tracked = annotations['argocd.argoproj.io/tracking-id'];
+  if (tracked !== undefined) return { tool: 'Argo CD', name: `Application ${tracked.split(':')[0]}` };
+  for (const [label, kind] of Object.entries(fluxLabels)) {
+    const name = labels[label];
+    if (name !== undefined) return { tool: 'Flux', name: `${kind} ${name}` };
   }
+  // Argo CD marks its objects with this label when it does not use annotations.
+  const instance = labels['argocd.argoproj.io/instance'];
+  return instance === undefined ? undefined : { tool: 'Argo CD', name: `Application ${instance}` };
 }
+
+const fluxLabels = {
+  'kustomize.toolkit.fluxcd.io/name': 'Kustomization',
+  'helm.toolkit.fluxcd.io/name': 'HelmRelease',
+} as const;

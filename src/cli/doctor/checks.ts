@@ -57,28 +57,28 @@ const silenceMs = 60_000;
 /** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
 const mostOfBudget = 0.8;
 
-interface Check {
-  readonly code: string;
-  /** The object that the check is about, such as `apphosting-system/apphosting-operator`. */
-  readonly object: string;
-  readonly look: (patient: Patient, say: Say) => Findings | Promise<Findings>;
-}
+/** A check, with the object that it is about, such as `apphosting-system/apphosting-operator`. */
+type Check = readonly [
+  code: string,
+  object: string,
+  look: (patient: Patient, say: Say) => Findings | Promise<Findings>,
+];
 
 /** Runs all checks of an installation, one after the other; a failed check does not stop the others. */
 export async function examine(patient: Patient): Promise<Findings> {
   const operator = `${patient.operatorNamespace}/${operatorName}`;
   const early: readonly Check[] = [
-    { code: 'Definitions', object: 'crds', look: definitionsAre },
-    { code: 'Clock', object: 'clock', look: clockIs },
+    ['Definitions', 'crds', definitionsAre],
+    ['Clock', 'clock', clockIs],
   ];
   const installed: readonly Check[] = [
-    { code: 'Lease', object: operator, look: leaseIs },
-    { code: 'OperatorKey', object: `${operator}-key`, look: keyIs },
-    { code: 'Rights', object: operator, look: rightsAre },
-    { code: 'Resources', object: 'resources', look: resourcesAre },
+    ['Lease', operator, leaseIs],
+    ['OperatorKey', `${operator}-key`, keyIs],
+    ['Rights', operator, rightsAre],
+    ['Resources', 'resources', resourcesAre],
   ];
   const found: CheckFinding[] = [];
-  for (const { code, object, look } of patient.isBefore ? early : [...early, ...installed]) {
+  for (const [code, object, look] of patient.isBefore ? early : [...early, ...installed]) {
     const say = about(code, object);
     found.push(...(await tried(say, () => look(patient, say))));
   }
@@ -228,12 +228,12 @@ function inWords({ verb, group, resource: plural, namespace }: ClusterAction): s
   return `${verb} ${withGroup({ plural, group })}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }
 
-async function resourcesAre({ api, namespace, operatorNamespace, time }: Patient, say: Say): Promise<Findings> {
-  const { objects, problems } = await readObjects(api, namespace);
+async function resourcesAre(patient: Patient, say: Say): Promise<Findings> {
+  const { objects, problems } = await readObjects(patient.api, patient.namespace);
   const unread = problems.flatMap((message) => say('unknown', message));
-  const told = objects.flatMap((one) => findingsOf(one, time.nowMs()));
+  const told = objects.flatMap((one) => findingsOf(one, patient.time.nowMs()));
   const accounts = objects.filter(({ kind }) => kind.life === 'account');
-  const ofAccounts = await Promise.all(accounts.map((one) => findingsOfAccount(api, one, operatorNamespace)));
+  const ofAccounts = await Promise.all(accounts.map((one) => findingsOfAccount(patient, one)));
   const isFine = unread.length + told.length === 0;
   const fine = isFine ? say('ok', `all ${objects.length} are Ready or under way`) : [];
   return [...fine, ...unread, ...told, ...ofAccounts.flat()];
@@ -266,11 +266,8 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
 }
 
 /** Checks an account: the host that it is pinned to, the limits of its token, and how much of its request budget the reads will take. */
-async function findingsOfAccount(
-  api: Patient['api'],
-  { key, object: { spec, status, metadata } }: ParsedObject,
-  operatorNamespace: string,
-): Promise<Findings> {
+async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, object }: ParsedObject) {
+  const { spec, status, metadata } = object;
   const { endpoint, budget } = isRecord(status) ? status : {};
   const ref = secretNameIn(spec);
   const namespace = metadata.namespace ?? operatorNamespace;

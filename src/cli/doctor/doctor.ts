@@ -18,9 +18,9 @@ export const doctorCommand = {
     'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace', schema: z.boolean() },
+    allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace' },
     operatorNamespace: operatorNamespaceFlag,
-    pre: { help: 'only checks that make sense before the operator is installed', schema: z.boolean() },
+    pre: { help: 'only checks that make sense before the operator is installed' },
     failOn: choice('the severity from which a finding ends with exit code 2', ['error', 'warning']),
     skip: list('leave out findings of this code, or of this code and object', 'CODE[=OBJECT]', z.string().min(1)),
     wait: {

@@ -26,7 +26,7 @@ export interface Loaded {
   readonly object: Readonly<Record<string, unknown>>;
   readonly place: Place;
   /** Finds the line of a field in the file; if the field is absent, the line of the nearest field around it. */
-  lineOf(path: readonly (string | number)[]): number;
+  readonly lineOf: (path: readonly (string | number)[]) => number;
 }
 
 /** The reason why a document cannot be read, and where. */
@@ -55,37 +55,28 @@ export async function loadDocuments(path: string): Promise<Documents> {
 }
 
 /** Reads one manifest file, or those of a folder, by relative path; also lists the files that cannot be read. */
-export async function readTexts(
-  path: string,
-): Promise<{ readonly texts: ReadonlyMap<string, string>; readonly unreadable: readonly Unreadable[] }> {
+export async function readTexts(path: string) {
   const texts: [string, string][] = [];
   const unreadable: Unreadable[] = [];
-  for await (const { file, ...found } of filesIn(path, [])) {
+  /** Reads a file, or a folder with everything in it; follows symbolic links. `around` lists the folders that enclose it. */
+  const read = async (file: string, around: readonly string[]): Promise<void> => {
     const name = relative(path, file) || file;
-    if ('text' in found) texts.push([name, found.text]);
-    else unreadable.push({ place: { file: name, line: 1 }, message: found.problem, isYaml: false });
-  }
+    const refuse = (message: string) =>
+      void unreadable.push({ place: { file: name, line: 1 }, message, isYaml: false });
+    try {
+      if (!(await stat(file)).isDirectory()) return void texts.push([name, await readFile(file, 'utf8')]);
+      const real = await realpath(file);
+      if (around.includes(real)) refuse('this link leads back to a folder that contains it');
+      else for (const inner of await wantedIn(file)) await read(join(file, inner), [...around, real]);
+    } catch (error) {
+      refuse(reasonOf(error as Error));
+    }
+  };
+  await read(path, []);
   return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
 }
 
-type Found = { readonly file: string } & ({ readonly text: string } | { readonly problem: string });
-
-/** Finds the manifest files at a path; follows symbolic links and skips hidden names. `around` lists the folders that enclose the path. */
-async function* filesIn(file: string, around: readonly string[]): AsyncGenerator<Found> {
-  try {
-    if (!(await stat(file)).isDirectory()) {
-      yield { file, text: await readFile(file, 'utf8') };
-      return;
-    }
-    const real = await realpath(file);
-    if (around.includes(real)) yield { file, problem: 'this link leads back to a folder that contains it' };
-    else for (const name of await wantedIn(file)) yield* filesIn(join(file, name), [...around, real]);
-  } catch (error) {
-    yield { file, problem: reasonOf(error as Error) };
-  }
-}
-
-/** Lists the names in a folder that are manifest files or folders. */
+/** Lists the names in a folder that are manifest files or folders, without hidden ones. */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
@@ -113,9 +104,7 @@ async function kustomized(path: string, sources: Documents): Promise<Documents> 
   return {
     loaded: loaded.map((one) => {
       const source = byName.get(`${one.kind}/${one.name}`);
-      return source === undefined
-        ? { ...one, place, lineOf: () => 1 }
-        : { ...one, place: source.place, lineOf: (field) => source.lineOf(field) };
+      return { ...one, place: source?.place ?? place, lineOf: source?.lineOf ?? (() => 1) };
     }),
     unreadable,
     notes: [],

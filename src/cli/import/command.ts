@@ -17,6 +17,7 @@ import { callsOf, proved, type Proof } from './proof.ts';
 import { readAccount, type Gap } from './read-account.ts';
 
 const importable = Object.keys(folders);
+const installationForm = /^(?<id>[^=]+)=(?<solution>[^/]+)\/(?<region>[^/]+)\/(?<appName>.+)$/;
 
 /** The flags of `apphosting import`. */
 export const importCommand = {
@@ -39,16 +40,12 @@ export const importCommand = {
       'ID=SOLUTION/REGION/APP-NAME',
       z
         .string()
-        .regex(/^[^=]+=[^/]+\/[^/]+\/.+$/, 'must look like ID=SOLUTION/REGION/APP-NAME')
-        .transform((text): NamedInstallation => {
-          const [, id = '', solution = '', region = '', appName = ''] =
-            /^([^=]+)=([^/]+)\/([^/]+)\/(.+)$/.exec(text) ?? [];
-          return { id, solution, region, appName };
-        }),
+        .regex(installationForm, 'must look like ID=SOLUTION/REGION/APP-NAME')
+        .transform((text) => installationForm.exec(text)?.groups as NamedInstallation),
     ),
-    observe: { help: 'only observe everything: nothing is ever sent', schema: z.boolean() },
+    observe: { help: 'only observe everything: nothing is ever sent' },
     snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
-    check: { help: 'write nothing, and end with 2 when files would change', schema: z.boolean() },
+    check: { help: 'write nothing, and end with 2 when files would change' },
     output: output(['text', 'json'], 'the format of the report'),
   },
   notes: [

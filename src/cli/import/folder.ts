@@ -66,11 +66,7 @@ export interface FolderAccount {
 }
 
 /** Computes which files of the import folder change. */
-export function changesOf(
-  found: FolderContent,
-  drafts: readonly Draft[],
-  account: FolderAccount,
-): readonly FileChange[] {
+export function changesOf(found: FolderContent, drafts: readonly Draft[], account: FolderAccount): FileChange[] {
   // One file may hold several resources: merge each resource into the text that the earlier ones have changed.
   const texts = new Map<string, string>();
   for (const draft of drafts) {
@@ -119,10 +115,6 @@ export async function writeFiles(folder: string, changes: readonly FileChange[],
   return written;
 }
 
-function metadataOf(name: string, namespace: string | undefined): object {
-  return definedIn({ name, namespace });
-}
-
 function textOf(object: object, comment?: string): string {
   const document = new Document(object, { aliasDuplicateObjects: false });
   if (comment !== undefined) document.commentBefore = ` ${comment.replaceAll('\n', '\n ')}`;
@@ -134,7 +126,7 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
   const isDefault = ref === undefined || (ref.kind === 'HostingAccount' && ref.name === 'default');
   const whole = { ...writtenSpec(draft), ...(!isDefault && { accountRef: ref }) };
   const spec = ordered(kindOf(kind)?.spec ?? z.never(), whole);
-  const object = { apiVersion: `${group}/${version}`, kind, metadata: metadataOf(name, namespace), spec };
+  const object = { apiVersion: `${group}/${version}`, kind, metadata: definedIn({ name, namespace }), spec };
   return textOf(object, observed && `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
@@ -195,7 +187,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   const object = {
     apiVersion: `${group}/${version}`,
     kind: 'HostingAccount',
-    metadata: metadataOf('default', namespace),
+    metadata: definedIn({ name: 'default', namespace }),
     spec: { credentialsRef: { name: 'hosting-credentials' }, externalId: accountId },
   };
   return {
@@ -230,7 +222,7 @@ function secretPath(name: string): string {
 }
 
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
-  const object = { apiVersion: 'v1', kind: 'Secret', metadata: metadataOf(name, namespace), stringData };
+  const object = { apiVersion: 'v1', kind: 'Secret', metadata: definedIn({ name, namespace }), stringData };
   const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
   return { path: secretPath(name), after: textOf(object, comment) };
 }

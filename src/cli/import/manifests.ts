@@ -9,7 +9,6 @@ import { aggregations, inSpec, operators, thresholds, type MetricAlertSpec } fro
 import type { MemberAccessSpec } from '../../kinds/member-access/schema.ts';
 import type { SolutionInstallationSpec } from '../../kinds/solution-installation/schema.ts';
 import { markForm } from '../plan/rows.ts';
-import { namesOf } from './names.ts';
 import type { AccountContent, Gap } from './read-account.ts';
 
 /** A resource that import writes as a manifest. */
@@ -46,12 +45,7 @@ export const folders = {
 } as const;
 
 /** An installation of a solution. A person names it by a flag, because the service does not list installations. */
-export interface NamedInstallation {
-  readonly id: string;
-  readonly solution: string;
-  readonly region: string;
-  readonly appName: string;
-}
+export type NamedInstallation = Readonly<Record<'id' | 'solution' | 'region' | 'appName', string>>;
 
 /** Turns the content of an account into resources; `taken` has the names that an existing folder uses, by id. */
 export function draftsOf(
@@ -148,6 +142,31 @@ function namesIn(
   ]);
 }
 
+/** Turns names of the service into valid Kubernetes names; adds the id where several objects would get the same name. */
+function namesOf(
+  items: readonly { readonly id: string; readonly name: string }[],
+  taken: ReadonlyMap<string, string> = new Map(),
+): ReadonlyMap<string, string> {
+  const slugs = items.map(({ id, name }) => ({ id, slug: taken.get(id) ?? slugOf(name) }));
+  const used = new Set<string>();
+  return new Map(
+    slugs.map(({ id, slug }) => {
+      const isShared = taken.get(id) === undefined && slugs.some((other) => other.id !== id && other.slug === slug);
+      const wish = slug === '' ? slugOf(id) : isShared ? `${slug.slice(0, 30)}-${slugOf(id)}` : slug;
+      let name = wish;
+      for (let n = 2; used.has(name); n += 1) name = `${wish}-${n}`;
+      used.add(name);
+      return [id, name] as const;
+    }),
+  );
+}
+
+/** Turns a text into a Kubernetes name: at most 50 lower case letters, digits and dashes. */
+function slugOf(text: string): string {
+  const plain = text.normalize('NFKD').toLowerCase();
+  return (plain.match(/[a-z0-9]+/g) ?? []).join('-').slice(0, 50).replace(/-+$/, '');
+}
+
 const theirs = {
   code: 'ManagedElsewhere',
   reason: 'its description carries the mark of an operator: a resource manages it',
@@ -157,10 +176,8 @@ const sentAnew = {
   reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
 };
 
-type AlertContent = AccountContent['alerts'][number];
-
 /** Returns the fields of an alert that the service shows; a field with its default value is undefined. */
-function alertFields(alert: AlertContent, name: string) {
+function alertFields(alert: AccountContent['alerts'][number], name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
     name: unless(alert.name, name),
@@ -241,10 +258,7 @@ const pointTypes: Readonly<Record<string, PointSettings>> = {
   incident_service: { way: 'incident', secrets: { integrationKey: 'the integration key' } },
 };
 
-function contactPointDraft(
-  { contactPointId: id, name: shown, type, config }: PointContent,
-  name: string,
-): Pick<Draft, 'spec' | 'own' | 'ifAbsent' | 'secrets' | 'observed'> {
+function contactPointDraft({ contactPointId: id, name: shown, type, config }: PointContent, name: string) {
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
@@ -277,13 +291,7 @@ function addressesIn(config: PointContent['config']): readonly string[] {
   return Array.isArray(listed) ? listed.filter((one) => typeof one === 'string' && one !== '') : [];
 }
 
-type ProtectionContent = AccountContent['protections'][number];
-
-function protectionSpec({
-  settings,
-  warmDestination,
-  plannedDestination,
-}: ProtectionContent): Omit<ProtectionSpec, 'environmentRef'> {
+function protectionSpec({ settings, warmDestination, plannedDestination }: AccountContent['protections'][number]) {
   const whole = (seconds: number | undefined) => (Number.isInteger(seconds) ? seconds : undefined);
   const { storage, protectionMode: mode, sameRegionAcknowledged, ...shown } = settingsShown(settings ?? {});
   const { envName, appName, createNewApp } = warmDestination ?? plannedDestination ?? {};
@@ -299,5 +307,5 @@ function protectionSpec({
     rtoTargetSeconds: whole(shown.rtoTargetSeconds),
     acknowledgements: sameRegionAcknowledged === true ? ['SameRegion' as const] : undefined,
     target: target || undefined,
-  });
+  }) satisfies Omit<ProtectionSpec, 'environmentRef'>;
 }

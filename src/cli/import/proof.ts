@@ -11,17 +11,13 @@ import { writtenSpec, type Draft } from './manifests.ts';
 import type { Gap } from './read-account.ts';
 
 /** The result of proving that imported resources send nothing. */
-export interface Proof {
-  /** The resources that send nothing, including those with the policy Observe. */
-  readonly drafts: readonly Draft[];
-  readonly skipped: readonly Gap[];
-  /** How many calls the resources would still send; 0 unless the proof failed. */
-  readonly calls: number;
-  readonly problems: readonly string[];
-}
+export type Proof = Awaited<ReturnType<typeof proved>>;
 
-/** Runs the operator on the resources in memory; gives the policy `Observe` to each resource that would send something. */
-export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string): Promise<Proof> {
+/**
+ * Runs the operator on the resources in memory; gives the policy `Observe` to each resource that would send something. Returns the resources
+ * that send nothing then, those that cannot be written, and how many calls are still sent: none unless the proof failed.
+ */
+export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string) {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
   const skipped = drafts.flatMap((draft): Gap[] => {
     const reason = flaws.get(draft);
@@ -49,11 +45,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
 }
 
 /** Lists the calls that applying a folder would send to the service, including those that manual edits cause. */
-export async function callsOf(
-  texts: ReadonlyMap<string, string>,
-  reader: AccountReader,
-  namespace: string,
-): Promise<readonly string[]> {
+export async function callsOf(texts: ReadonlyMap<string, string>, reader: AccountReader, namespace: string) {
   const wanted = sortDocuments(documentsIn(texts), namespace);
   const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond: 1 });
   return rows.flatMap(({ kind, name, call }) => (call === undefined ? [] : [`${kind}/${name} ${call}`]));

@@ -11,14 +11,8 @@ import {
   drPointsOf,
   drSourcesOf,
   memberAccessOf,
-  type AlertItem,
-  type AppEnvItem,
-  type AppItem,
-  type AppRecord,
-  type ConfigurationItem,
   type ContactPointItem,
   type ContactPointWithSecrets,
-  type MemberAccessItem,
 } from '../../hosting/requests.ts';
 import type { AccountReader, ReadFailure } from '../account/reader.ts';
 import { capitalised } from '../output.ts';
@@ -38,15 +32,7 @@ interface Unread {
 }
 
 /** The content of an account. A list that could not be read completely is empty here, and reported as a gap. */
-export interface AccountContent {
-  readonly apps: readonly (AppItem & { readonly record: AppRecord | undefined })[];
-  readonly environments: readonly AppEnvItem[];
-  readonly contactPoints: readonly (ContactPointItem & { readonly config: ContactPointWithSecrets['config'] })[];
-  readonly alerts: readonly AlertItem[];
-  readonly protections: readonly ConfigurationItem[];
-  readonly members: readonly MemberAccessItem[];
-  readonly gaps: readonly Gap[];
-}
+export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
 /** What to read of an account: the resources of some kinds, or of all kinds if none is named, and some memberships. */
 interface Wanted {
@@ -77,7 +63,7 @@ export function collecting(reader: Pick<AccountReader, 'read'>) {
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { kinds, members: memberIds, recovery = false, onListed }: Wanted,
-): Promise<AccountContent> {
+) {
   const { accountId } = reader;
   const { list, gaps } = collecting(reader);
   const isWanted = (kind: string) => kinds.length === 0 || kinds.includes(kind);
@@ -119,10 +105,7 @@ export async function readAccount(
 }
 
 /** Reads the settings of contact points, and stops when the service refuses one read. Secrets stay wrapped. */
-async function settingsOf(
-  reader: Pick<AccountReader, 'read'>,
-  points: readonly ContactPointItem[],
-): Promise<ReadonlyMap<string, ContactPointWithSecrets['config']>> {
+async function settingsOf(reader: Pick<AccountReader, 'read'>, points: readonly ContactPointItem[]) {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
   for (const { contactPointId } of points) {
     const found = await readWhole(reader, contactPointWithSecretsOf(contactPointId, undefined));

@@ -1,83 +1,50 @@
 import type { Clock, Entropy } from '../../base/time.ts';
 
-interface Timer {
-  readonly at: number;
-  readonly order: number;
-  readonly wake: () => void;
-}
-
-/** A clock for tests and plans, which moves only when `advance`, `suspend` or `stall` is called. */
+/** A clock for tests and plans, which moves only when `advance` is called. */
 export class VirtualClock implements Clock {
-  #now = 0;
-  #wallAhead: number;
-  #order = 0;
-  readonly #timers: Timer[] = [];
+  protected now = 0;
+  protected wallAhead: number;
+  /** The timers that have not fired, those first that fire first. */
+  protected readonly timers: { readonly at: number; readonly wake: () => void }[] = [];
 
   /** Starts the clock at a fixed date by default, so that printed times are the same in every run. */
   constructor(wallStart = Date.UTC(2026, 0, 1)) {
-    this.#wallAhead = wallStart;
+    this.wallAhead = wallStart;
   }
 
   wall(): number {
-    return this.#wallAhead + this.#now;
+    return this.wallAhead + this.now;
   }
 
   monotonic(): number {
-    return this.#now;
+    return this.now;
   }
 
   after(delayMs: number, wake: () => void): () => void {
-    const timer = { at: this.#now + Math.max(0, delayMs), order: this.#order++, wake };
-    this.#timers.splice(this.#placeOf(timer), 0, timer);
+    const timer = { at: this.now + Math.max(0, delayMs), wake };
+    this.timers.splice(this.timers.findLastIndex(({ at }) => at <= timer.at) + 1, 0, timer);
     return () => {
-      const place = this.#placeOf(timer);
-      if (this.#timers[place] === timer) this.#timers.splice(place, 1);
+      const place = this.timers.indexOf(timer);
+      if (place >= 0) this.timers.splice(place, 1);
     };
-  }
-
-  /** Finds the index at which a timer belongs in the list, which is sorted by firing time. */
-  #placeOf({ at, order }: Timer): number {
-    let [low, high] = [0, this.#timers.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      const one = this.#timers[middle];
-      if (one !== undefined && (one.at < at || (one.at === at && one.order < order))) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  /** The number of timers that have not fired; tests use it to prove that no timer is left. */
-  get pending(): number {
-    return this.#timers.length;
   }
 
   /** The time at which the next timer fires, in monotonic milliseconds. */
   get nextAt(): number | undefined {
-    return this.#timers[0]?.at;
+    return this.timers[0]?.at;
   }
 
   /** Advances the clock. Timers fire in order, and each waits for all callbacks of the timer before it. */
   async advance(ms: number): Promise<void> {
-    const until = this.#now + ms;
+    const until = this.now + ms;
     await settle();
-    for (let next = this.#timers[0]; next !== undefined && next.at <= until; next = this.#timers[0]) {
-      this.#timers.shift();
-      this.#now = Math.max(this.#now, next.at);
+    for (let next = this.timers[0]; next !== undefined && next.at <= until; next = this.timers[0]) {
+      this.timers.shift();
+      this.now = Math.max(this.now, next.at);
       next.wake();
       await settle();
     }
-    this.#now = until;
-  }
-
-  /** Simulates a sleeping machine: the wall clock goes on, the monotonic clock stops. */
-  suspend(ms: number): void {
-    this.#wallAhead += ms;
-  }
-
-  /** Simulates a process that hangs: both clocks go on, but no timer fires and no code runs. */
-  stall(ms: number): void {
-    this.#now += ms;
+    this.now = until;
   }
 }
 

@@ -13,8 +13,8 @@ const secretName = `${operatorName}-key`;
 export async function operatorKey(api: KubeApi, namespace: string): Promise<OperatorKey> {
   for (let tries = 0; tries < 3; tries += 1) {
     const secret = await api.get(secretResource, namespace, secretName);
-    const key = keyIn(secret?.['data']);
-    if (key !== undefined) return new OperatorKey(key);
+    const data = secret?.['data'];
+    if (isRecord(data) && typeof data['key'] === 'string') return new OperatorKey(new Secret(data['key']));
     if (secret !== undefined)
       throw new Error(`Secret ${namespace}/${secretName} has no key "key"; restore it from a backup`);
     try {
@@ -31,8 +31,4 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
     }
   }
   throw new Error(`Secret ${namespace}/${secretName} could not be made`);
-}
-
-function keyIn(data: unknown): Secret | undefined {
-  return isRecord(data) && typeof data['key'] === 'string' ? new Secret(data['key']) : undefined;
 }

@@ -19,12 +19,10 @@ export async function preflight(
   const { namespace, operatorNamespace } = plans;
   const tooOld = await ageProblemOf(api);
   if (tooOld !== undefined) return tooOld;
+  const where = namespace === undefined ? 'all namespaces; or watch one with --namespace' : `namespace ${namespace}`;
   for (const resource of listed(plans)) {
-    const where =
-      namespace === undefined ? 'in all namespaces; or watch one with --namespace' : `in namespace ${namespace}`;
-    const look = () =>
-      api.list(resource, { limit: 1, metadataOnly: true, ...(namespace !== undefined && { namespace }) });
-    const problem = await problemOf(look, `list ${resource.plural} ${where}`, plans);
+    const look = () => api.list(resource, { limit: 1, metadataOnly: true, namespace });
+    const problem = await problemOf(look, `list ${resource.plural} in ${where}`, plans);
     if (problem !== undefined) return problem;
   }
   for (const resource of [leaseResource, secretResource]) {

@@ -56,10 +56,7 @@ export const planCommand = {
       'DIR|FILE',
     ),
     only: list('show only this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
-    detailedExitcode: {
-      help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not',
-      schema: z.boolean(),
-    },
+    detailedExitcode: { help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not' },
     failOn: {
       help: 'end with 3 when the plan has any of these: delete, restart, access, unknown',
       value: 'LIST',
@@ -150,10 +147,7 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
 }
 
 /** Chooses the exit code of a plan; that of an incomplete plan wins over all others. */
-export function exitCodeOf(
-  made: Plan,
-  settings: { readonly failOn?: readonly Gate[] | undefined; readonly detailedExitcode: boolean },
-): number {
+export function exitCodeOf(made: Plan, settings: Pick<PlanSettings, 'failOn' | 'detailedExitcode'>): number {
   if (!made.complete) return exitCodes.unknown;
   const isRestart = ({ action, note = '' }: PlanRow) => action === 'deploy' || note.includes('restarts');
   const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));

@@ -37,10 +37,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const objects = [...(cast.before?.objects ?? []), ...cast.after.objects];
   const findings: Finding[] = [
     ...wanted.findings,
-    ...(base?.findings ?? []).map(({ message, ...rest }) => ({
-      ...rest,
-      ...incomplete(rest.code, `in --base: ${message}`),
-    })),
+    ...(base?.findings ?? []).map((one) => ({ ...one, incomplete: true, message: `in --base: ${one.message}` })),
     ...strangers(only, objects),
     ...(live?.problems ?? []).map((message) => incomplete('ReadFailed', message)),
   ];
@@ -178,8 +175,7 @@ function unreadAccounts({ objects }: Scene, readers: readonly AccountReader[]): 
     const accountId = specOf(one)['externalId'];
     if (one.kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
     const others = readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`;
-    const finding = incomplete('NoCredential', `account ${accountId} is not read: ${others}`);
-    return [{ ...finding, ...partsOfKey(one.key) }];
+    return [{ ...incomplete('NoCredential', `account ${accountId} is not read: ${others}`), ...partsOfKey(one.key) }];
   });
 }
 
@@ -196,12 +192,8 @@ function isDatabaseIn(readers: readonly AccountReader[], preset: unknown): boole
   return presets.some(({ name }) => name === preset);
 }
 
-type Told = Pick<Plan, 'rows' | 'drift' | 'findings' | 'notes'>;
-
-function planOf(
-  { name, wanted, readers, requestsPerSecond }: PlanInput,
-  { rows = [], drift = [], findings = [], notes = [] }: { readonly [Part in keyof Told]?: Readonly<Told[Part]> },
-): Plan {
+function planOf({ name, wanted, readers, requestsPerSecond }: PlanInput, found: Partial<Plan>): Plan {
+  const { rows = [], drift = [], findings = [], notes = [] } = found;
   const readings = readers.flatMap((reader) => reader.readings());
   const total = rows.filter(({ action }) => action !== 'unknown').length;
   const counts: Record<string, number> = {};
@@ -214,9 +206,9 @@ function planOf(
       return { accountId, endpoint, asOf: new Date(asOfMs).toISOString().replace(/:\d\d\.\d+Z$/, ':00Z') };
     }),
     complete: findings.every((finding) => !finding.incomplete),
-    rows: [...rows],
-    drift: [...drift],
-    findings: [...findings],
+    rows,
+    drift,
+    findings,
     notes: [...wanted.notes, ...notes],
     counts,
     reads: { asked: readings.length, answered: readings.filter(([, { is }]) => is === 'answered').length },

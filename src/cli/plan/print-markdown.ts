@@ -31,23 +31,17 @@ function markerOf({ name }: Plan): string {
 
 function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readonly string[]): string {
   const left = rows.length - kept;
-  const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
-  const few = rows.length <= 5;
-  const table = [...head, ...rows.slice(0, kept)];
+  const shown = rows.slice(0, kept);
+  const table = rows.length <= 5 ? [...head, ...shown] : details(`All ${rows.length}`, shown);
   const cut = left > 0 ? ['', `${counted(left, 'more row')} did not fit.`] : [];
-  const folded = few ? table : ['<details><summary>All ' + rows.length + '</summary>', '', ...table, '', '</details>'];
-  const differs = [
-    '',
-    `<details><summary>Already different, and not caused by this: ${drift.length}</summary>`,
-    '',
-    ...head,
-  ];
+  const differs = details(`Already different, and not caused by this: ${drift.length}`, drift);
+  const headline = countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
   return [
     markerOf(plan),
-    `### ${escaped(plan.name)}: ${headline(plan)}`,
+    `### ${escaped(plan.name)}: ${headline}`,
     ...warnings(plan),
-    ...(rows.length === 0 ? [] : ['', ...folded, ...cut]),
-    ...(drift.length === 0 ? [] : [...differs, ...drift, '', '</details>']),
+    ...(rows.length === 0 ? [] : ['', ...table, ...cut]),
+    ...(drift.length === 0 ? [] : ['', ...differs]),
     ...plan.notes.flatMap((note) => ['', `Note: ${escaped(note)}`]),
     '',
     escaped(summaryOf(plan)),
@@ -55,17 +49,18 @@ function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readon
   ].join('\n');
 }
 
-function headline(plan: Plan): string {
-  return countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
+const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
+
+/** Writes a table that a reader opens by its summary. */
+function details(summary: string, rows: readonly string[]): readonly string[] {
+  return [`<details><summary>${summary}</summary>`, '', ...head, ...rows, '', '</details>'];
 }
 
 /** Writes the warnings at the top of the pull request comment. */
 function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
-  const listed = (rows: readonly PlanRow[]) => {
-    return fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
-  };
+  const listed = (rows: readonly PlanRow[]) => fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
   const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
   const lines = [
     ...(plan.complete ? [] : ['**Incomplete: something could not be read, and there may be more to do than this.**']),
@@ -109,9 +104,7 @@ function escaped(text: string): string {
     .replaceAll('<', '&lt;')
     .replaceAll('>', '&gt;')
     .replaceAll('@', '&#64;')
-    .replaceAll(/[\\`*_[\]|#~!]/g, (sign) =>
-      sign === '_' || sign === '#' || sign === '!' || sign === '~' ? sign : `\\${sign}`,
-    )
+    .replaceAll(/[\\`*[\]|]/g, (sign) => `\\${sign}`)
     .replaceAll(/[\r\n]+/g, ' ');
 }
 

@@ -43,15 +43,7 @@ export interface PlannedCall {
 }
 
 /** The result of a rehearsal, which runs the engine in memory. */
-export interface Played {
-  readonly calls: readonly PlannedCall[];
-  /** The objects of the operator's kinds at the end of the rehearsal. */
-  readonly objects: readonly ParsedObject[];
-  /** The messages of the reads that failed, without repeats. */
-  readonly failures: readonly string[];
-  /** False if the operator was still sending calls when the time limit of the rehearsal was reached. */
-  readonly isQuiet: boolean;
-}
+export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 
 /**
  * How long no call may have been sent until the engine counts as finished. This is longer than several polls, and longer than the pause
@@ -60,12 +52,11 @@ export interface Played {
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
-/** Runs the engine in memory with the objects `before` the change, if known, and then with those `after` it. */
-export async function rehearse(
-  before: Scene | undefined,
-  after: Scene,
-  readers: readonly AccountReader[],
-): Promise<Played> {
+/**
+ * Runs the engine in memory with the objects `before` the change, if known, and then with those `after` it. Returns the calls, the objects of
+ * the operator's kinds at the end, the messages of the reads that failed, and whether it came to rest before the time limit.
+ */
+export async function rehearse(before: Scene | undefined, after: Scene, readers: readonly AccountReader[]) {
   const stage = new Stage(readers);
   try {
     let isQuiet = true;
@@ -100,11 +91,10 @@ class Stage {
     this.#readers = readers;
     this.#clock = new VirtualClock(Math.max(0, ...readers.map(({ asOfMs }) => asOfMs)));
     this.#objects = new ObjectsInMemory(this.#clock, (event) => this.#engine.observe(event));
+    const wallMs = () => this.#clock.wall();
+    const environmentsOf = (app: string) => expectedOf(app, this.#wanted);
     this.#services = new Map(
-      readers.map((reader) => {
-        const environmentsOf = (app: string) => expectedOf(app, this.#wanted);
-        return [reader.accountId, new ServiceInMemory(reader, () => this.#clock.wall(), environmentsOf)];
-      }),
+      readers.map((reader) => [reader.accountId, new ServiceInMemory(reader, wallMs, environmentsOf)]),
     );
     const around = { clock: this.#clock, entropy: new SeededEntropy(2), log: silent, metrics: unmeasured };
     const hosting = openHosting({

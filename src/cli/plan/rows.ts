@@ -4,7 +4,7 @@ import { keyOf, partsOfKey, referredBy, type ParsedObject } from '../../engine/o
 import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
-import type { PlanAction, Finding, PlanField, PlanRow } from './model.ts';
+import type { Finding, Plan, PlanAction, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
 import { valueAt } from '../definitions.ts';
 import { specOf } from './scenes.ts';
@@ -36,10 +36,7 @@ function plainText(text: string): string {
 }
 
 /** Returns the sorted rows of a plan: changes that the documents cause, and drift that exists anyway. */
-export function rowsOf(
-  played: Played,
-  known: Known,
-): { readonly rows: readonly PlanRow[]; readonly drift: readonly PlanRow[] } {
+export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift'> {
   const names = namesOfIds(played.objects);
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
   const isWhole = ({ request }: PlannedCall) => request.effect === 'create' || actionOf(request) === 'create';
@@ -59,7 +56,7 @@ export function rowsOf(
 const waitsForAccount = 'AccountNotReady: ';
 
 /** Hides the rows of resources that only wait for their account; the row of the account counts them instead. */
-export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): readonly PlanRow[] {
+export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): PlanRow[] {
   const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
   const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfRow(row)) ?? '');
@@ -239,10 +236,8 @@ function sortedList(value: Told): Told {
 
 /** Maps ids of the service to the names of the resources that are bound to them. */
 function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
-  const rows = objects.flatMap(({ key, status: { memory } }) => {
-    return memory.id === undefined ? [] : [[memory.id, keyInWords(key)] as const];
-  });
-  return new Map(rows);
+  const bound = objects.filter(({ status: { memory } }) => memory.id !== undefined);
+  return new Map(bound.map(({ key, status: { memory } }) => [memory.id ?? '', keyInWords(key)]));
 }
 
 /** Makes the row for what a plan cannot know about an object: what the object waits for, or fields that the service never shows. */
@@ -296,10 +291,8 @@ function keyOfRow({ kind, namespace, name }: Pick<PlanRow, 'kind' | 'namespace' 
 const actions: readonly PlanAction[] = ['create', 'change', 'access', 'deploy', 'request', 'delete', 'unknown'];
 
 function order(a: PlanRow, b: PlanRow, depth: (row: PlanRow) => number): number {
-  const keys = ({ kind, namespace, name, action, call = '' }: PlanRow) => {
-    return [kind, namespace, name, String(actions.indexOf(action)), call];
-  };
-  const [left, right] = [keys(a), keys(b)];
-  const first = left.findIndex((part, index) => part !== right[index]);
-  return depth(a) - depth(b) || (first < 0 ? 0 : (left[first] ?? '') < (right[first] ?? '') ? -1 : 1);
+  const key = ({ kind, namespace, name, action, call = '' }: PlanRow) =>
+    [kind, namespace, name, actions.indexOf(action), call].join('\0');
+  const [left, right] = [key(a), key(b)];
+  return depth(a) - depth(b) || (left === right ? 0 : left < right ? -1 : 1);
 }

@@ -46,13 +46,6 @@ export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
 
-/** An item after the calls of this run. */
-interface Kept {
-  readonly shelf: ShelfName;
-  /** The whole item if it is new, else the fields that were changed; undefined if the item was deleted. */
-  readonly item: Item | undefined;
-}
-
 interface Answer {
   readonly status: number;
   readonly body: unknown;
@@ -65,7 +58,11 @@ export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
-  readonly #kept = new Map<string, Kept>();
+  /**
+   * The items that the calls of this run changed, by `shelf/id`: the whole item if it is new, else the fields that were changed; undefined if
+   * the item was deleted.
+   */
+  readonly #kept = new Map<string, Item | undefined>();
   /** The messages of the reads that failed. */
   readonly failures = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
@@ -154,11 +151,12 @@ export class ServiceInMemory {
   async #single(name: ShelfName, query: Query): Promise<Reply> {
     const shelf = shelves[name];
     const id = query[shelf.id] ?? '';
+    const isKept = this.#kept.has(`${name}/${id}`);
     const kept = this.#kept.get(`${name}/${id}`);
-    if (kept !== undefined && (isNewId(id) || kept.item === undefined)) return answerOf(kept.item);
+    if (isKept && (isNewId(id) || kept === undefined)) return answerOf(kept);
     const listed = shelf.isListedWhole === true ? this.#listed(name).find((item) => item[shelf.id] === id) : undefined;
     const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
-    if (kept === undefined || 'failed' in base || base.status !== 200) return base;
+    if (!isKept || 'failed' in base || base.status !== 200) return base;
     return done(this.#withChanges(name, itemIn(base.body), id));
   }
 
@@ -176,16 +174,16 @@ export class ServiceInMemory {
 
   /** Lists the items that this run has created and that a list of the service would show. */
   #made(name: ShelfName, query: Query): readonly Item[] {
-    const made = [...this.#kept].filter(([key, { shelf }]) => shelf === name && key.startsWith(`${name}/${newPrefix}`));
-    const items = made.map(([, { item }]) => item).filter((item) => item !== undefined);
+    const made = [...this.#kept].filter(([key]) => key.startsWith(`${name}/${newPrefix}`));
+    const items = made.map(([, item]) => item).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
   /** Returns an item that was read with the changes of this run; undefined if this run has deleted the item. */
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
-    const kept = this.#kept.get(`${name}/${String(id)}`);
-    if (kept === undefined) return read;
-    return kept.item && { ...read, ...kept.item };
+    const key = `${name}/${String(id)}`;
+    const changes = this.#kept.get(key);
+    return this.#kept.has(key) ? changes && { ...read, ...changes } : read;
   }
 
   /** Lists the items of one type as the real service listed them. */
@@ -210,7 +208,7 @@ export class ServiceInMemory {
     const id = this.#newId(shelf);
     const at = new Date(this.#wallMs()).toISOString();
     const made = { ...item, [shelves[shelf].id]: id, createdAt: at, updatedAt: at };
-    this.#kept.set(`${shelf}/${id}`, { shelf, item: made });
+    this.#kept.set(`${shelf}/${id}`, made);
     return made;
   }
 
@@ -221,12 +219,11 @@ export class ServiceInMemory {
   #merge(shelf: ShelfName, id: string, changes: Item): void {
     const known = this.#kept.get(`${shelf}/${id}`);
     const updatedAt = new Date(this.#wallMs()).toISOString();
-    const item = { ...known?.item, ...changes, [shelves[shelf].id]: id, updatedAt };
-    this.#kept.set(`${shelf}/${id}`, { shelf, item });
+    this.#kept.set(`${shelf}/${id}`, { ...known, ...changes, [shelves[shelf].id]: id, updatedAt });
   }
 
   #remove(shelf: ShelfName, id: string): Answer {
-    this.#kept.set(`${shelf}/${id}`, { shelf, item: undefined });
+    this.#kept.set(`${shelf}/${id}`, undefined);
     return done({ message: 'deleted' });
   }
 

@@ -1,5 +1,4 @@
 /** `apphosting status`: prints the resources of each account as a tree. */
-import { z } from 'zod';
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { keyInWords, readObjects } from '../cluster/objects.ts';
@@ -13,7 +12,7 @@ export const statusCommand = {
   summary: 'Shows every account with its apps, environments and alerts as a tree: what is Ready, what is not, and why.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'in all namespaces', schema: z.boolean() },
+    allNamespaces: { short: 'A', help: 'in all namespaces' },
     output: output(['text', 'wide', 'json', 'yaml', 'name']),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },

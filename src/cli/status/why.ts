@@ -1,5 +1,4 @@
 /** `apphosting why`: prints why a resource is not Ready, down to the deepest cause, and what to do. */
-import { z } from 'zod';
 import { output, Trouble, UsageError, type CommandLine, type Flags } from '../../config.ts';
 import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
@@ -16,8 +15,8 @@ export const whyCommand = {
   operand: 'optional',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'everything that is not Ready, in all namespaces', schema: z.boolean() },
-    notReady: { help: 'only what is not Ready', schema: z.boolean() },
+    allNamespaces: { short: 'A', help: 'everything that is not Ready, in all namespaces' },
+    notReady: { help: 'only what is not Ready' },
     output: output(['text', 'json']),
   },
   notes: ['Exit codes: 0 Ready, 2 it waits and goes on by itself, 3 it needs you, 1 it is not known, 64 usage.'],
@@ -46,17 +45,16 @@ export const why = command(whyCommand, async ({ settings, operand: word, cluster
   return { problems, data, text, code: exitCodeOf(data) };
 });
 
-const codes: Readonly<Record<State, number>> = {
-  ready: exitCodes.fine,
-  waits: exitCodes.found,
-  needsYou: exitCodes.gate,
-  unknown: exitCodes.unknown,
-};
+/** The exit code of each state, the worst first. */
+const codes: readonly (readonly [State, number])[] = [
+  ['unknown', exitCodes.unknown],
+  ['needsYou', exitCodes.gate],
+  ['waits', exitCodes.found],
+];
 
 function exitCodeOf(stories: readonly Story[]): number {
-  const states = stories.map(({ state }) => state);
-  const worst = (['unknown', 'needsYou', 'waits'] as const).find((state) => states.includes(state));
-  return codes[worst ?? 'ready'];
+  const worst = codes.find(([code]) => stories.some(({ state }) => state === code));
+  return worst?.[1] ?? exitCodes.fine;
 }
 
 function textOf(stories: readonly Story[], none: string): string {

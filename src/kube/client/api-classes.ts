@@ -7,6 +7,9 @@
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 
+/** The API class for any group serves the core group too. The core group has an empty name, and its paths begin with `/api`. */
+const [emptyGroup, coreGroup] = ['/apis//', '/api/'];
+
 /** A KubeConfig whose calls share connections and have a deadline. */
 export class ConnectedConfig extends KubeConfig {
   readonly #agent: Agent;
@@ -24,6 +27,7 @@ export class ConnectedConfig extends KubeConfig {
 
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     await super.applySecurityAuthentication(context);
+    context.setUrl(context.getUrl().replace(emptyGroup, coreGroup));
     context.setDispatcher(this.#agent);
     context.setSignal(AbortSignal.timeout(this.#answerMs));
   }

@@ -8,7 +8,7 @@ import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd, type ProgramPlace } from './programs.ts';
 
-/** The parts of a control plane, as `pids` names them. */
+/** The parts of a control plane, as `daemons` names them. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
@@ -70,12 +70,6 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
   const stop = async () => {
     for (const one of Object.values(daemons).toReversed()) await one.stop();
   };
-  /** Returns the ids of the processes that run now. */
-  const pids = () => ({
-    etcd: etcdDaemon.pid,
-    apiserver: apiserver.pid,
-    controllerManager: daemons.controllerManager?.pid,
-  });
   try {
     for (const one of [etcdDaemon, apiserver]) await one.start(signal);
     const ca = (await certificateIn(credentials.certDir)) ?? '';
@@ -88,7 +82,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
     const adminToken = credentials.tokenOf('admin');
     // `stop` ends all programs, etcd last. Each of `daemons` can also be stopped and started again at the same address.
-    return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, pids, stop };
+    return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, stop };
   } catch (error) {
     await stop();
     throw error;

@@ -1,6 +1,7 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { stringify } from 'yaml';
 import { codeOf } from '../cannot-start.ts';
 
 /** The users that the API server knows from the start: the administrator, the operator and the controller manager. */
@@ -44,25 +45,15 @@ export async function certificateIn(certDir: string): Promise<string | undefined
 
 /** Writes a kubeconfig for one user. */
 export function kubeconfigFor(server: string, ca: string, user: string, token: string): string {
-  return `apiVersion: v1
-kind: Config
-clusters:
-  - name: apphosting-sandbox
-    cluster:
-      server: ${server}
-      certificate-authority-data: ${Buffer.from(ca).toString('base64')}
-users:
-  - name: ${JSON.stringify(user)}
-    user:
-      token: ${token}
-contexts:
-  - name: apphosting-sandbox
-    context:
-      cluster: apphosting-sandbox
-      user: ${JSON.stringify(user)}
-      namespace: default
-current-context: apphosting-sandbox
-`;
+  const name = 'apphosting-sandbox';
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name, cluster: { server, 'certificate-authority-data': Buffer.from(ca).toString('base64') } }],
+    users: [{ name: user, user: { token } }],
+    contexts: [{ name, context: { cluster: name, user, namespace: 'default' } }],
+    'current-context': name,
+  });
 }
 
 async function existing(path: string, make: () => string): Promise<string> {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
-import { readFile, stat } from 'node:fs/promises';
+import { closeSync, fstatSync, mkdirSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { CannotStart, reasonOf } from '../cannot-start.ts';
 import { poll } from '../poll.ts';
@@ -105,11 +105,8 @@ export class Daemon {
   async #spawn(): Promise<ChildProcess> {
     const { name, command, args, env, logPath } = this.#program;
     mkdirSync(dirname(logPath), { recursive: true });
-    this.#logFrom = await stat(logPath).then(
-      ({ size }) => size,
-      () => 0,
-    );
     const log = openSync(logPath, 'a', 0o600);
+    this.#logFrom = fstatSync(log).size;
     // Start a process group, so that Ctrl-C reaches only this process, which then ends the programs in the right order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);

@@ -4,7 +4,7 @@
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
-import { isRunning, processTable, type Running, signalTo } from './process-table.ts';
+import { processTable, type Running, signalTo } from './process-table.ts';
 import { programNames } from '../binaries/binaries.ts';
 import { poll } from '../poll.ts';
 
@@ -27,17 +27,13 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
 
 /** Ends the processes of some programs that an earlier start left running for a data folder; returns how many processes were ended. */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
-  const left = (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
-  for (const { pid } of left) signalTo(pid, 'SIGTERM');
-  const gone = async () => ((await anyRunning(left)) ? undefined : true);
-  if ((await poll(gone, { everyMs: 50, deadlineMs: graceMs })) === undefined) {
-    for (const { pid } of left) signalTo(pid, 'SIGKILL');
-    await poll(gone, { everyMs: 20, deadlineMs: graceMs });
+  const left = async () =>
+    (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));
+  const gone = async () => ((await left()).length === 0 ? true : undefined);
+  const found = await left();
+  for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
+    for (const { pid } of await left()) signalTo(pid, signal);
+    if ((await poll(gone, { everyMs: 50, deadlineMs: graceMs })) === true) break;
   }
-  return left.length;
-}
-
-async function anyRunning(rows: readonly Running[]): Promise<boolean> {
-  const running = await Promise.all(rows.map(({ pid }) => isRunning(pid)));
-  return running.includes(true);
+  return found.length;
 }

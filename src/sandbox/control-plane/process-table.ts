@@ -10,50 +10,32 @@ export interface Running {
   readonly args: readonly string[];
 }
 
-/** Lists the processes of this machine that this user may look at. */
+/** Lists the processes of this machine that this user may look at, without zombies: those have no command line any more. */
 export async function processTable(): Promise<readonly Running[]> {
   if (platform !== 'linux') return fromPs();
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
-  const rows = await Promise.all(pids.map(async (pid) => ({ pid, args: await commandLineOf(pid) })));
+  const rows = await Promise.all(
+    pids.map(async (pid) => {
+      const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+      return { pid, args: commandLine.split('\0').filter((part) => part !== '') };
+    }),
+  );
   return rows.filter(({ args }) => args.length > 0);
 }
 
-/** True if a process is running; a zombie does not count. */
-export async function isRunning(pid: number): Promise<boolean> {
-  const asked = platform === 'linux' ? readFile(`/proc/${pid}/stat`, 'utf8') : ps('-o', 'state=', '-p', String(pid));
-  // In /proc/PID/stat, the state follows the process name, which is in parentheses and may contain parentheses itself.
-  const state = await asked.then(
-    (text) => text.slice(text.lastIndexOf(')') + 1).trim(),
-    () => '',
-  );
-  return /^[^ZX]/.test(state);
-}
-
-/** Sends a signal to a process; returns false when the process has ended. */
-export function signalTo(pid: number, signal: NodeJS.Signals): boolean {
+/** Sends a signal to a process, unless the process has ended. */
+export function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
-    return kill(pid, signal);
+    kill(pid, signal);
   } catch (error) {
-    if (codeOf(error) === 'ESRCH') return false;
-    throw error;
-  }
-}
-
-async function commandLineOf(pid: number): Promise<readonly string[]> {
-  try {
-    return (await readFile(`/proc/${pid}/cmdline`, 'utf8')).split('\0').filter((part) => part !== '');
-  } catch {
-    return [];
+    if (codeOf(error) !== 'ESRCH') throw error;
   }
 }
 
 async function fromPs(): Promise<readonly Running[]> {
-  return (await ps('-axo', 'pid=,command=')).split('\n').flatMap((line) => {
-    const [, pid, command] = /^\s*(\d+)\s+(.+)$/.exec(line) ?? [];
+  const { stdout } = await promisify(execFile)('ps', ['-axo', 'pid=,state=,command='], { timeout: 10_000 });
+  return stdout.split('\n').flatMap((line) => {
+    const [, pid, command] = /^\s*(\d+)\s+[^ZX]\S*\s+(.+)$/.exec(line) ?? [];
     return pid === undefined || command === undefined ? [] : [{ pid: Number(pid), args: command.split(' ') }];
   });
-}
-
-async function ps(...args: readonly string[]): Promise<string> {
-  return (await promisify(execFile)('ps', args, { timeout: 10_000 })).stdout;
 }

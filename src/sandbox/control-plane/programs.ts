@@ -4,12 +4,8 @@ import { environmentWith } from '../../config.ts';
 import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
-/** The folders that every program of the control plane needs. */
-export interface ProgramPlace {
-  /** The folder for files that only the programs themselves use. */
-  readonly run: string;
-  readonly logs: string;
-}
+/** The folders that every program of the control plane needs: for files that only the programs themselves use, and for logs. */
+export type ProgramPlace = Readonly<Record<'run' | 'logs', string>>;
 
 const answerMs = 2000;
 

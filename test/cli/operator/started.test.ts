@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { laterOf } from '../../../src/cli/operator/started.ts';
+import { laterOf } from '../../../src/cli/run.ts';
 
 const began = Date.UTC(2026, 0, 31, 12);
 const minute = 60_000;

@@ -7,7 +7,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { CredentialsError } from '../../../src/kube/credentials/configuration.ts';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../../hosting/support/certificate.ts';
-import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../../support/suspendable-clock.ts';
 
 async function folder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'credentials-'));
@@ -60,7 +60,7 @@ describe('a kubeconfig', () => {
     };
     const kubeconfig = await written(config(user, cluster));
 
-    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+    const credentials = await findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig });
 
     expect(credentials.server.href).toBe('https://kubernetes.example:6443/prefix');
     expect(credentials.namespace).toBe('ns-x');
@@ -86,7 +86,11 @@ describe('a kubeconfig', () => {
     ].join('\n');
     await writeFile(join(dir, 'config'), text);
 
-    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig: join(dir, 'config') });
+    const credentials = await findCredentials({
+      clock: new SuspendableClock(),
+      env: {},
+      kubeconfig: join(dir, 'config'),
+    });
 
     const access = await credentials.access();
     expect(access.authorization?.reveal()).toBe('Bearer t-file');
@@ -97,7 +101,7 @@ describe('a kubeconfig', () => {
   it('is found in KUBECONFIG, where the first of two entries counts, and in the home folder', async () => {
     const first = await written(config({ token: 'first' }, {}, 'one'));
     const second = await written(config({ token: 'second' }, {}, 'two'));
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const env = { KUBECONFIG: `${first}:${second}` };
 
     const current = await findCredentials({ clock, env });
@@ -223,7 +227,7 @@ describe('a kubeconfig', () => {
   it.for(mistakes)('with a mistake (%s) says in one line where it is', async ([, text, told]) => {
     const kubeconfig = await written(text);
 
-    const error = await problem(findCredentials({ clock: new VirtualClock(), env: process.env, kubeconfig }));
+    const error = await problem(findCredentials({ clock: new SuspendableClock(), env: process.env, kubeconfig }));
 
     expect(error.message).toBe(`kubeconfig ${told.replace('FILE', kubeconfig)}`);
     expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('planted-secret');
@@ -232,7 +236,7 @@ describe('a kubeconfig', () => {
   it('with a certificate that has expired says so', async () => {
     const user = { 'client-certificate-data': base64(certificate), 'client-key-data': base64(key) };
     const kubeconfig = await written(config(user));
-    const clock = new VirtualClock(Date.UTC(2121, 0, 1));
+    const clock = new SuspendableClock(Date.UTC(2121, 0, 1));
 
     const error = await problem(findCredentials({ clock, env: {}, kubeconfig }));
 
@@ -245,7 +249,7 @@ describe('a kubeconfig', () => {
     const text = config({ token: 'right' }).replace('"users":[', '"users":[{"user":{}},null,');
     const kubeconfig = await written(text);
 
-    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+    const credentials = await findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig });
 
     expect((await credentials.access()).authorization?.reveal()).toBe('Bearer right');
   });
@@ -253,7 +257,7 @@ describe('a kubeconfig', () => {
   it('may be of another context than its current one, and says when it has none of that name', async () => {
     const kubeconfig = await written(config({ token: 't' }));
 
-    const error = await problem(findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig, context: 'y' }));
+    const error = await problem(findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig, context: 'y' }));
 
     expect(error.message).toBe(`kubeconfig ${kubeconfig}: contexts has no context "y"`);
   });
@@ -261,14 +265,14 @@ describe('a kubeconfig', () => {
   it('with a name and a password shows both', async () => {
     const kubeconfig = await written(config({ username: 'ann', password: 'made-up' }));
 
-    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+    const credentials = await findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig });
 
     expect((await credentials.access()).authorization?.reveal()).toBe(`Basic ${base64('ann:made-up')}`);
   });
 
   it('whose token is replaced is read again after a minute, and one that cannot be read just now stays', async () => {
     const kubeconfig = await written(config({ token: 'one' }));
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     const credentials = await findCredentials({ clock, env: {}, kubeconfig });
     const token = async () => (await credentials.access()).authorization?.reveal();
     await writeFile(kubeconfig, config({ token: 'two' }));
@@ -282,8 +286,8 @@ describe('a kubeconfig', () => {
   });
 
   it('that is nowhere is missed with a sentence', async () => {
-    const nothing = await problem(findCredentials({ clock: new VirtualClock(), env: { HOME: await folder() } }));
-    const explicit = findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig: '/nowhere/config' });
+    const nothing = await problem(findCredentials({ clock: new SuspendableClock(), env: { HOME: await folder() } }));
+    const explicit = findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig: '/nowhere/config' });
 
     expect(nothing.message).toMatch(/^there is no cluster: no kubeconfig is given, and this is not a pod/);
     expect((await problem(explicit)).message).toBe('kubeconfig /nowhere/config cannot be read (ENOENT)');
@@ -300,7 +304,7 @@ describe('in a pod', () => {
     await writeFile(join(dir, 'token'), 'one\n');
     await writeFile(join(dir, 'ca.crt'), certificate);
     await writeFile(join(dir, 'namespace'), 'operators\n');
-    const clock = new VirtualClock();
+    const clock = new SuspendableClock();
     // client-node reads them where they are.
     vi.stubEnv('KUBERNETES_SERVICE_HOST', 'fd00::1');
     vi.stubEnv('KUBERNETES_SERVICE_PORT', '443');
@@ -382,7 +386,7 @@ describe('a program of the kubeconfig', () => {
     const kubeconfig = join(dir, 'config');
     await writeFile(kubeconfig, config({ exec: { ...entry, ...extra } }));
     // client-node looks at the machine's own clock.
-    const clock = new VirtualClock(Date.now());
+    const clock = new SuspendableClock(Date.now());
     return { dir, kubeconfig, clock, found: findCredentials({ clock, env: process.env, kubeconfig }) };
   }
 
@@ -500,7 +504,7 @@ describe('an auth-provider of the kubeconfig', () => {
     };
     const kubeconfig = await written(config({ 'auth-provider': provider }));
 
-    const credentials = await findCredentials({ clock: new VirtualClock(), env: {}, kubeconfig });
+    const credentials = await findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig });
 
     expect((await credentials.access()).authorization?.reveal()).toBe(`Bearer ${token}`);
   });

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../../hosting/support/certificate.ts';
-import { VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../../support/suspendable-clock.ts';
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -25,7 +25,7 @@ class Issuer {
   replaces: string | undefined;
   url = '';
 
-  static async open(clock: VirtualClock): Promise<Issuer> {
+  static async open(clock: SuspendableClock): Promise<Issuer> {
     const issuer = new Issuer();
     const server = createServer({ cert: certificate, key }, (request, response) => {
       const parts: Buffer[] = [];
@@ -47,7 +47,7 @@ class Issuer {
     return JSON.stringify({ issuer: this.url, token_endpoint: `${this.url}/token`, jwks_uri: `${this.url}/keys` });
   }
 
-  #answer(form: string, clock: VirtualClock, response: { statusCode: number; end: (text: string) => void }): void {
+  #answer(form: string, clock: SuspendableClock, response: { statusCode: number; end: (text: string) => void }): void {
     this.asked.push(new URLSearchParams(form).get('refresh_token'));
     response.statusCode = this.insteadOf?.status ?? 200;
     const now = Math.floor(clock.wall() / 1_000);
@@ -59,13 +59,13 @@ class Issuer {
 }
 
 /** A clock that agrees with the one by which tokens are judged. */
-function clockOfToday(): VirtualClock {
-  const clock = new VirtualClock();
+function clockOfToday(): SuspendableClock {
+  const clock = new SuspendableClock();
   clock.suspend(Date.now() - clock.wall());
   return clock;
 }
 
-async function kubeconfig(clock: VirtualClock, url: string, more: object = {}): Promise<string> {
+async function kubeconfig(clock: SuspendableClock, url: string, more: object = {}): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'issuer-'));
   onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const config = {
@@ -89,7 +89,7 @@ async function kubeconfig(clock: VirtualClock, url: string, more: object = {}): 
 }
 
 /** The seconds until the token of the credential ends. */
-function lasts(clock: VirtualClock, authorization: string | undefined): number {
+function lasts(clock: SuspendableClock, authorization: string | undefined): number {
   const { exp } = JSON.parse(Buffer.from(authorization?.split('.')[1] ?? '', 'base64url').toString()) as {
     exp: number;
   };

@@ -3,12 +3,13 @@ import { type ListReason, Reflector, type ReflectorOptions } from '../../../src/
 import { CollectedLog } from '../../support/collected-log.ts';
 import { MemoryCluster } from '../../support/memory/memory-cluster.ts';
 import { MemoryKube } from '../../support/memory/memory-kube.ts';
-import { SeededEntropy, VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
+import { SeededEntropy } from '../../../src/cli/in-memory/virtual-clock.ts';
+import { SuspendableClock } from '../../support/suspendable-clock.ts';
 import { thing, things } from '../example.ts';
 
 /** A cluster, an administrator, and a reflector that watches from another connection. */
 export function scene(options: Partial<ReflectorOptions> = {}) {
-  const clock = new VirtualClock();
+  const clock = new SuspendableClock();
   const cluster = new MemoryCluster(clock);
   const admin = new MemoryKube(cluster);
   const api = new MemoryKube(cluster);

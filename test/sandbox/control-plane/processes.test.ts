@@ -8,7 +8,7 @@ import { Daemon } from '../../../src/sandbox/control-plane/daemon.ts';
 import type { Ending, Program } from '../../../src/sandbox/control-plane/daemon.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { freePorts, isFree } from '../../../src/sandbox/control-plane/ports.ts';
-import { isRunning } from '../../../src/sandbox/control-plane/process-table.ts';
+import { isRunning } from '../../support/processes.ts';
 import { eventually } from '../../support/real-time.ts';
 import { temporaryDir } from '../../support/temporary.ts';
 

@@ -28,7 +28,7 @@ async function made(name: string): Promise<void> {
 
 /** Forgets everything in etcd that is not the newest. */
 async function compact(): Promise<void> {
-  const line = await readFile(`/proc/${stage().plane.pids().etcd ?? 0}/cmdline`, 'utf8');
+  const line = await readFile(`/proc/${stage().plane.daemons.etcd.pid ?? 0}/cmdline`, 'utf8');
   const [, url = ''] = /--advertise-client-urls=([^\0]+)/.exec(line) ?? [];
   const ask = async (path: string, body: object) => {
     const answer = await request(`${url}${path}`, { method: 'POST', body: JSON.stringify(body) });
@@ -91,7 +91,7 @@ describe('the operator', () => {
     await tenant.apply('ContactPoint', 'cut-off', email);
     await eventually('the create is journalled', () => tenant.hasBegun('ContactPoint', 'cut-off'));
 
-    const apiServer = stage().plane.pids().apiserver ?? 0;
+    const apiServer = stage().plane.daemons.apiserver.pid ?? 0;
     const holder = stage().operator.current;
     process.kill(apiServer, 'SIGSTOP');
     await eventually('it has lost its lease', async () => holder.output().includes('the lease is lost'));

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import process from 'node:process';
 import { describe, expect, it } from 'vitest';
-import { isRunning } from '../../../src/sandbox/control-plane/process-table.ts';
+import { isRunning } from '../../support/processes.ts';
 import { lock } from '../../../src/simulator/store/lock.ts';
 import { eventually } from '../support/kubernetes.ts';
 import {

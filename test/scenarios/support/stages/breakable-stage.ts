@@ -69,8 +69,8 @@ function isReady({ api }: Pick<BreakableStage, 'api'>): Promise<boolean> {
 /** Kills etcd, and starts it again when the API server has noticed. */
 export async function loseEtcd(stage: Pick<BreakableStage, 'api' | 'plane'>): Promise<void> {
   const { plane } = stage;
-  process.kill(plane.pids().etcd ?? 0, 'SIGKILL');
-  await eventually('etcd has ended', async () => plane.pids().etcd === undefined);
+  process.kill(plane.daemons.etcd.pid ?? 0, 'SIGKILL');
+  await eventually('etcd has ended', async () => plane.daemons.etcd.pid === undefined);
   await eventually('the API server has noticed', async () => !(await isReady(stage)));
   await plane.startEtcd();
   await answering(stage);
