@@ -113,6 +113,9 @@ export class AccountGate {
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
+    // Most lists show everything: then there is nothing to freeze, to unfreeze or to forget.
+    const showsAll = [...users.uses.values()].every(({ ids }) => ids.every((id) => items.has(id)));
+    if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
     // A single missing object freezes the account when the list is empty, or when this list has frozen the account already.
