@@ -142,8 +142,7 @@ async function build(options: BenchOptions, undo: Undo[], close: () => Promise<v
 
 /** The simulator without its file: what is measured is the operator. */
 function inMemory(program: ReturnType<typeof simulator>): ReturnType<typeof simulator> {
-  const at = program.args.indexOf('--state');
-  return { ...program, args: [...program.args.slice(0, at), ...program.args.slice(at + 2)] };
+  return { ...program, args: program.args.filter((arg) => !arg.startsWith('--state=')) };
 }
 
 /** Makes the bundle; returns its main file. */
