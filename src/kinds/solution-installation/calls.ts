@@ -12,6 +12,7 @@ import {
   overAt,
   readOf,
   readUnread,
+  serviceTimeOf,
   takingOver,
   waitWhileFrozen,
 } from '../../engine/kind/planner/observe.ts';
@@ -84,7 +85,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const excluded = before ?? similar.map(({ appId }) => appId).slice(0, mostExcluded);
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
-  const intent = { collection, name: spec.appName, excluded };
+  const intent = { collection, name: spec.appName, excluded, ...serviceTimeOf(snapshot) };
   const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
 }

@@ -201,22 +201,26 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   return undefined;
 }
 
+/** Tolerance for the creation time of a component: the call is sent a little later than the last list, and clocks differ. */
+const presumedSlackMs = 60_000;
+
 /**
- * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, and not
- * made by another resource. Returns undefined if anything else could explain these apps.
+ * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, made
+ * while the call could arrive, and not made by another resource. Returns undefined if anything else could explain these apps.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
 export function presumed(
   pass: SolutionPass,
-  { create }: JournalEntry,
+  entry: JournalEntry,
   traces: readonly AppItem[],
 ): SolutionInstallationFacts['components'] {
+  const { create } = entry;
   const names = componentNames(pass);
   if (create === undefined || create.excluded.length >= mostExcluded || traces.length !== names.length)
     return undefined;
   if (pass.creating(create.collection, create.name) !== undefined) return undefined;
-  if (traces.some((app) => isOthers(pass, app))) return undefined;
+  if (traces.some((app) => isOthers(pass, app) || !isInTime(pass, entry, app))) return undefined;
   const fitting = names.map((name) => traces.filter((app) => squashed(app.name) === squashed(create.name + name)));
   if (fitting.some(({ length }) => length !== 1) || new Set(fitting.flat()).size !== names.length) return undefined;
   return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
@@ -226,4 +230,11 @@ export function presumed(
 function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
   const apps = appsOf(pass.account.accountId).key;
   return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
+}
+
+/** True if the app was made while the lost call could arrive, by the service's clock; also true if the app shows no creation time. */
+function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
+  if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
+  const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);
+  return sinceMs >= -presumedSlackMs && sinceMs <= deadlineSeconds * 1_000 + horizonMs + presumedSlackMs;
 }

@@ -178,6 +178,20 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     comesTo: 'stall InstallationIdUnknown',
   },
   {
+    because: 'the answer to the first call was lost and one of what shows is older than it',
+    spec,
+    shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],
+    memory: {
+      journal: {
+        ...doubt('install'),
+        digest: asSent,
+        create: { collection: 'solutions', name: 'worker', excluded: [], serviceTime: '2026-06-01T00:00:00Z' },
+      },
+    },
+    with: late,
+    comesTo: 'stall InstallationIdUnknown',
+  },
+  {
     because: 'the answer to the first call was lost and another resource is creating an app of that name',
     spec,
     shown: [catalog, { ...apps('workerQueue', 'worker-api'), begunAt: 195_000 }, noEnvironments],

@@ -14,6 +14,7 @@ import {
   namesake,
   overAt,
   readOf,
+  serviceTimeOf,
   releasedWithPlace,
   waitWhileFrozen,
   takingOver,
@@ -64,7 +65,7 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (lacking?.is === 'unclear') return lacking.step;
   // Existing objects of this name belong to other resources. Exclude them when looking for the created object.
   const excluded = named.slice(-mostExcluded);
-  return create(plan, pass, { collection: list.key, name, excluded }, 1);
+  return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
 }
 
 /**
@@ -234,7 +235,9 @@ export function isOfAccount(
 // Guarantees: nothing is sent until the object is found, or until a full list begun after the horizon shows no such object. An
 // object that is only possibly ours is neither bound nor deleted.
 //
-// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-and-content-fit
+// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
+
+const clockSlackMs = 5_000;
 
 /** Continues a create whose outcome is not known. */
 export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
@@ -244,19 +247,19 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   if (snapshot === undefined || snapshot.begunAt < since) {
     return releasedWithPlace(plan, pass, settledAt) ?? readOf(pass, list, since);
   }
-  const sent = { ...intent, fields: fieldsSent(plan, pass, entry) };
-  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and content decide, as for
+  const latestMs =
+    snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
+  const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
+  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and time decide, as for
   // kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
-  const found = [...snapshot.items]
-    .filter(([id, item]) => (byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item)))
-    .map(([id]) => id);
+  const alike = [...snapshot.items].filter(([id, item]) =>
+    byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
+  );
+  const found = (byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item))).map(([id]) => id);
   const [first, second] = found;
   // Without a mark it is unknown which object is ours, and a presumed object is never deleted. So leave all of them.
-  if (second !== undefined && pass.subject.deleting && !byMark) {
-    const stays = `${found.toSorted().join(', ')} stay in the service: one of them may be the ${plan.noun} "${intent.name}" of a lost call`;
-    return { is: 'release', stays };
-  }
+  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first, byMark ? 'Created' : 'Presumed');
   const words = `create ${plan.noun} "${intent.name}"`;
@@ -270,6 +273,10 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     const message = `${words}: the answer is not known; if the object does not show by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
+  const untimelyIds = alike.map(([id]) => id);
+  const [untimely] = untimelyIds;
+  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, untimelyIds);
+  if (untimely !== undefined) return outOfTime(plan, untimely);
   if (pass.subject.deleting) return { is: 'release' };
   if (isAnother(plan, pass, intent)) return { is: 'again', remember };
   const held = mayNotCreate(pass, list.key, intent.name);
@@ -290,7 +297,7 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
 }
 
 /** A lost create, and the fields that it asked for. */
-type LostCreate = CreateIntent & { readonly fields: Fields | undefined };
+type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
 /** True if the name and fields of an object match the lost call. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
@@ -300,4 +307,26 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
   return Object.entries(intent.fields ?? {}).every(
     ([field, value]) => seen[field] === undefined || sameField(field, seen[field], value),
   );
+}
+
+/** True if an object was created when the lost call may have arrived, by the service's own clock. */
+function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean {
+  const createdAt = plan.createdAtOf(item);
+  if (createdAt === undefined) return true;
+  const earliestMs = intent.serviceTime === undefined ? undefined : Date.parse(intent.serviceTime);
+  const isTooEarly = earliestMs !== undefined && createdAt < earliestMs - clockSlackMs;
+  const isTooLate = intent.latestMs !== undefined && createdAt > intent.latestMs + clockSlackMs;
+  return !isTooEarly && !isTooLate;
+}
+
+/** Stalls on an object that matches the lost call in everything but its creation time: clocks of the service may differ. */
+function outOfTime(plan: { noun: string }, id: string): Step {
+  const message = `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`;
+  return { is: 'stall', reason: 'Ambiguous', message };
+}
+
+/** Ends a deletion without deleting any of the objects that a lost call may have created. */
+function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
+  const stays = `${ids.toSorted().join(', ')} stay in the service: one of them may be the ${noun} "${name}" of a lost call`;
+  return { is: 'release', stays };
 }

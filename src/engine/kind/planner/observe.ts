@@ -5,7 +5,7 @@
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
-import { type Read, type ReadProblem, shortPauseMs } from '../../ports.ts';
+import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Sight } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
@@ -149,6 +149,11 @@ export function overAt(
     inWords: new Date(journalSeen.wall + ms).toISOString(),
     since: Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - doubtPauseMs)),
   };
+}
+
+/** Returns the service's own clock when a list was read, for the journal entry of a create. */
+export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: string } {
+  return dateMs === undefined ? {} : { serviceTime: new Date(dateMs).toISOString() };
 }
 
 /** Returns until when a long pause of the service lasts, in words; undefined without a long pause. */

@@ -46,6 +46,8 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
   nameOf(item: Item): string;
+  /** Returns when the item was created; undefined when the item does not show that. */
+  createdAtOf(item: Item): number | undefined;
   /** Returns the account that an item names. Without this function, or when the item names none, the account's list decides. */
   accountOf?(item: Item): string | undefined;
   /** Returns the mark in the item, which says which resource created the object. Absent for kinds whose objects have no room for a mark. */

@@ -385,11 +385,18 @@ interface ObjectSpec {
   readonly lifecycle?: { readonly [Field in keyof Lifecycle]?: Lifecycle[Field] | undefined } | undefined;
 }
 
+/** An item of the service that shows its name and perhaps its creation time. */
+interface NamedItem {
+  readonly name: string;
+  readonly createdAtMs?: number | undefined;
+}
+
 /** Returns the functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,
-    nameOf: ({ name }: { readonly name: string }) => name,
+    nameOf: ({ name }: NamedItem) => name,
+    createdAtOf: ({ createdAtMs }: NamedItem) => createdAtMs,
     externalId: ({ externalId }: ObjectSpec) => externalId,
     lifecycle: ({ lifecycle }: ObjectSpec): Lifecycle => ({
       managementPolicy: lifecycle?.managementPolicy ?? 'Manage',
