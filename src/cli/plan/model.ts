@@ -36,7 +36,7 @@ const Finding = z
     code: z
       .enum(['Unreadable', 'Invalid', 'Duplicate', 'Stalled', 'ReadFailed', 'NotQuiet', 'NoResources', 'NoCredential'])
       .describe('Which kind of finding it is.'),
-    incomplete: z.boolean().describe('True where the plan may be lacking something because of it.'),
+    incomplete: z.boolean().describe('True if the plan may be incomplete because of this finding.'),
     message: z.string(),
     kind: z.string().optional(),
     namespace: z.string().optional(),

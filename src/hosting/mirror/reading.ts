@@ -40,7 +40,7 @@ export class Reading {
   /** When the newest list began, and how many lists before it followed closely on each other. */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
-  /** The interval that a followed rate-limited read asks for. */
+  /** How often a rate-limited read should be repeated while objects follow it; undefined for other reads. */
   wishMs: number | undefined;
   /** The weight of this read in the shared part of the budget for rate-limited reads; 0 while no object follows the read. */
   weight = 0;
@@ -101,7 +101,7 @@ const mostPages = 1000;
 export type Listed<Item> =
   | {
       readonly complete: true;
-      /** Undefined when every page has the same bytes as in the previous list. */
+      /** All items by id; undefined when every page has the same bytes as in the previous list. */
       readonly items: ReadonlyMap<string, Item> | undefined;
       /** A hash of all pages: equal lists have equal digests. */
       readonly digest: string;

@@ -158,7 +158,7 @@ const Source = shown('The environment as a source of recovery.', {
     shown('A volume.', {
       name: word('Its name.'),
       eligible: flag('Whether it can be protected.').optional(),
-      reason: text('Why not, as in unsupportedReasons.', { max: 256 }).optional(),
+      reason: text('Why it cannot be protected, in the words of unsupportedReasons.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),

@@ -277,7 +277,9 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  pendingSinceMs: wholeNumber('When the newest of these was sent, in milliseconds since 1970.').optional(),
+  pendingSinceMs: wholeNumber(
+    'When the newest of the pending changes was sent, in milliseconds since 1970.',
+  ).optional(),
   takenOverGeneration: wholeNumber(
     'The generation of the spec with which the app was adopted. Changes that it left pending are applied at once from the next generation on.',
   ).optional(),

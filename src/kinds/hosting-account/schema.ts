@@ -64,8 +64,8 @@ const presetFields = {
 const AppPreset = shown('A preset for apps, functions and jobs.', {
   ...presetFields,
   isCustom: flag('Whether it builds from a Dockerfile of yours.').optional(),
-  isFunction: flag('Whether it makes a function.').optional(),
-  isJob: flag('Whether it makes a job.').optional(),
+  isFunction: flag('Whether its apps are functions.').optional(),
+  isJob: flag('Whether its apps are jobs.').optional(),
   requiresDockerfile: flag('Whether a build from source needs a Dockerfile.').optional(),
 });
 

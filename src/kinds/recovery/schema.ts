@@ -59,7 +59,7 @@ export const pendingCleanup = shown('What the service still has to clean up.', {
   pendingCount: count('How many things.'),
   retainedDiskCount: count('How many disks are kept for their retention.'),
   retryingCount: count('How many are being tried again.'),
-  earliestRetentionUntil: time('When the first retention ends.'),
+  earliestRetentionUntil: time('When the first of these disks may be deleted.'),
 }).optional();
 
 /** The schema of the clean-up after a validation, whose state is advice, not proof. */

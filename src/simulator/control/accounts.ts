@@ -27,7 +27,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   }),
   control(
     'POST /credentials',
-    'something that requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
+    'adds a credential, whose id requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
     credentialFields,
     ({ world, body: { credentialId = world.id('cred'), accountId, kind } }) => {
       accountNamed(world, accountId);

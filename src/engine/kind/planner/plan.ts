@@ -61,7 +61,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   /** Returns further reads that must be complete before the object can be compared. */
   alsoReads?(pass: Pass<Spec, Facts>, id: string): readonly Read[];
   desired(pass: Pass<Spec, Facts>): Fields;
-  /** Returns the same fields as the service shows them. A field that the service never shows is absent. */
+  /** Returns the fields of `desired` with the values that the service shows. A field that the service never shows is absent. */
   observed(item: Item, pass: Pass<Spec, Facts>): Fields;
   /** True for fields that the service never shows. Fingerprints of their values are kept instead of comparing them. */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;

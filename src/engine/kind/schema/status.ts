@@ -41,7 +41,7 @@ export const mostExcluded = 1_000;
 /** The schema of a journal entry. */
 export const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
   operation: text('What it does.', { max: 64 }),
-  attempt: integer('Which attempt it is.', { min: 0, max: 1_000_000 }),
+  attempt: integer('Which attempt at the call it is.', { min: 0, max: 1_000_000 }),
   endpoint: host('The host that it is sent to.'),
   accountId: text('The account that it is sent to.', { max: 128 }),
   startedAt: text('When it was begun.', { max: 64 }),
@@ -101,7 +101,9 @@ export const CommonStatus = facts({
   observedGeneration: generation(
     'The generation of the spec that this status is about; -1 before the first look.',
   ).optional(),
-  conditions: listByKey('How the object is. Ready sums it up.', Condition, ['type'], { max: 20 }).optional(),
+  conditions: listByKey('The state of the object, one aspect each; Ready sums them up.', Condition, ['type'], {
+    max: 20,
+  }).optional(),
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
   drift: listOf('Where the service differs from the spec.', Drift, { max: 100 }).optional(),
   unverified: listOf(
