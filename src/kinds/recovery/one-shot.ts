@@ -390,7 +390,8 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
     const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
     if (own !== undefined) return own;
     if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
-    return ended(pass, never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`));
+    const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
+    return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
@@ -429,12 +430,14 @@ export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
-/** Decides how a request in doubt ends: as unknown if an earlier call may have had an effect, else for the given reason. */
+/** Decides how a request in doubt ends: as unknown if a call without an answer may have had an effect, else for the given reason. */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined)
     return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
-  const why = `the answer was lost, nothing more is sent (${reason}), and the service does not show the result`;
+  const { conflicted } = pass.memory.journal ?? {};
+  const refused = conflicted === undefined ? '' : ` after the service said "${inSpecWords(conflicted)}"`;
+  const why = `the answer was lost, nothing more is sent (${reason})${refused}, and the service does not show the result`;
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 

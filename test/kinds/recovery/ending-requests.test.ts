@@ -237,3 +237,20 @@ describe('a reset that was refused', () => {
     expect(resetting({ ...written, notes: { tries: 1 }, ...change })).toBe(expected);
   });
 });
+
+describe('a discard whose operation has ended, after the service refused it', () => {
+  const conflicted = 'the operation is not active';
+  const written = begun(activationDiscard, passOf(discard, { configurations: [active] }, {}), { conflicted });
+  const late = { monotonicMs: 1_000_100, askedAt: 1_000_000, wallMs: wallStart + 1_000_000 };
+  const shown = (more: object) => ({ world: { configurations: [aConfiguration(more)], begunAt: 1_000_050 } });
+  const failed = { activities: [{ operationId: 'op_1', outcome: 'failed' }] };
+
+  it.each([
+    ['it was the only call', 'stall/Rejected', { notes: { tries: 1 } }, {}],
+    ['the answer to a call before it was lost', 'stall/UnknownState', { notes: { tries: 2 } }, {}],
+    ['nobody knows whether a call before it was sent', 'stall/UnknownState', { notes: {} }, {}],
+    ['the history shows another end of the operation', 'stall/Rejected', { notes: { tries: 2 } }, failed],
+  ])('when %s: %s', (_because, expected, notes, more) => {
+    expect(discarding({ ...written, ...late, ...notes, ...shown(more) })).toBe(expected);
+  });
+});
