@@ -164,7 +164,7 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
         ]),
     ...when(
       isAnother(protection),
-      'To activate once more, write the operation that activated it into spec.afterOperationId, and choose other names.',
+      'To activate once more, write the operation of the newest activation into spec.afterOperationId, even if it was discarded, and choose other names.',
     ),
   ];
   return lines.map((line) => `# ${line}\n`).join('');
