@@ -7,6 +7,8 @@ const longestLookMs = 30_000;
 /**
  * Waits while another resource has a call in doubt that may still arrive. The wait ends when that call can no longer arrive,
  * even if it is not settled; a new call begins a new wait. `held` says in messages what has to wait.
+ *
+ * Only when a call has ended without an answer does the other resource begin to watch for as long as a call may take and a horizon.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,
@@ -18,7 +20,7 @@ export function awaitDoubts(
   const besideOf = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
-  if (monotonicMs - besideSince > callMs + horizonMs + longestLookMs) return undefined;
+  if (monotonicMs - besideSince > 2 * callMs + horizonMs + longestLookMs) return undefined;
   const message = `the outcome of the last call of ${doubtful.name} is not known yet; ${held} before`;
   const note = { ...notes, besideSince, besideOf };
   return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };

@@ -196,31 +196,38 @@ describe('an AppEnvironment in a world', () => {
     },
   );
 
-  it('does not take a change of its own app for a deployment of which nobody knows', async () => {
-    const world = await aWorld();
-    const app = {
-      externalId: 'app_web',
-      name: 'web',
-      port: 3000,
-      image: { reference: 'r/x:1' },
-      applyImmediately: true,
-    };
-    world.apply('HostedApp', 'web', app);
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' } });
-    await world.run(200_000);
-    disturbFirst(world, '/app-env/deploy-image', 'loseBefore');
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
-    await world.run(5_000);
-    world.apply('HostedApp', 'web', { ...app, port: 9090 });
-    await world.run(10_000);
-    const held = conditionOf(world, 'HostedApp', 'web');
-    await world.run(400_000);
+  it.each([
+    ['loseBefore', 5_000],
+    ['hangBefore', 500],
+    ['hangBefore', 2_500],
+  ] as const)(
+    'does not take a change of its own app for a deployment of which nobody knows (%s, %i ms)',
+    async (what, ms) => {
+      const world = await aWorld();
+      const app = {
+        externalId: 'app_web',
+        name: 'web',
+        port: 3000,
+        image: { reference: 'r/x:1' },
+        applyImmediately: true,
+      };
+      world.apply('HostedApp', 'web', app);
+      world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' } });
+      await world.run(200_000);
+      disturbFirst(world, '/app-env/deploy-image', what);
+      world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
+      await world.run(ms);
+      world.apply('HostedApp', 'web', { ...app, port: 9090 });
+      await world.run(10_000);
+      const held = conditionOf(world, 'HostedApp', 'web');
+      await world.run(400_000);
 
-    expect(held).toBe('False/EnvironmentInDoubt');
-    expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
-    expect((await world.request('GET', '/app?appId=app_web')).body).toMatchObject({ port: 9090 });
-    expect(images(await environmentOf(world, 'env_web_staging')).at(-1)).toBe('r/x:2');
-  });
+      expect(held).toBe('False/EnvironmentInDoubt');
+      expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
+      expect((await world.request('GET', '/app?appId=app_web')).body).toMatchObject({ port: 9090 });
+      expect(images(await environmentOf(world, 'env_web_staging')).at(-1)).toBe('r/x:2');
+    },
+  );
 
   it.each([
     ['a deployment', { deploy: { image: 'r/x:2' } }, {}, '/app-env/deploy-image'],
