@@ -366,7 +366,7 @@ function sightLostOrTakingOver(pass: Pass): Fence | undefined {
 function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
-  const message = `${other} is under way for the same configuration; this one is looked at again after it`;
+  const message = `${other} is under way for the same configuration; this request waits until it has ended`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 

@@ -56,9 +56,9 @@ export const time = (description: string) => timeShown(description).optional();
 
 /** The schema of what the service still has to clean up. */
 export const pendingCleanup = shown('What the service still has to clean up.', {
-  pendingCount: count('How many things.'),
+  pendingCount: count('How many clean-ups the service has not finished.'),
   retainedDiskCount: count('How many disks are kept for their retention.'),
-  retryingCount: count('How many are being tried again.'),
+  retryingCount: count('How many clean-ups failed and are tried again.'),
   earliestRetentionUntil: time('When the first of these disks may be deleted.'),
 }).optional();
 

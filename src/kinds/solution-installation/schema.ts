@@ -37,7 +37,9 @@ export const SolutionInstallationFacts = facts({
   components: listOf(
     'What was created.',
     shown('A component.', {
-      name: text('Its name; where no answer showed one, from the catalog or its app.', { max: 256 }).optional(),
+      name: text('The name of the component: from the answer to the installation, else from the catalog or its app.', {
+        max: 256,
+      }).optional(),
       appId: idAsShown('The id of its app.').optional(),
       environmentId: idAsShown('The id of its environment (interface: appEnvId).').optional(),
       state: text('The status of its environment, in the words of the service; Missing where it does not show.', {
