@@ -326,9 +326,9 @@ describe('an app', () => {
   });
 
   it.each([
-    [-180_000, 1, 'PATCH /app'],
-    [-160_000, 1, 'wait EnvironmentInDoubt'],
-    [-180_000, 2, 'wait EnvironmentInDoubt'],
+    [-210_000, 1, 'PATCH /app'],
+    [-190_000, 1, 'wait EnvironmentInDoubt'],
+    [-210_000, 2, 'wait EnvironmentInDoubt'],
   ])(
     'waits for a deployment in doubt as long as it may arrive (since %i, attempt %i)',
     (besideSince, begunMs, comesTo) => {

@@ -271,7 +271,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
   {
     because: 'the agent image of a complete one is changed, and a deployment to a component is in doubt for too long',
     shown: there,
-    with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []), notes: { besideSince: -180_000 } },
+    with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []), notes: { besideSince: -210_000 } },
     spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
