@@ -2,7 +2,7 @@ import { everyScope, memberships, tokens } from '../../accounts/records.ts';
 import { durations, metricNames, queryRanges } from '../../alerts/alert.ts';
 import { creatablePresets, knownPresets } from '../../apps/presets.ts';
 import { addressed, type Method } from '../../area.ts';
-import { collections } from '../../areas.ts';
+import { areas, collections } from '../../areas.ts';
 import { contactPointTypes } from '../../contact-points/contact-point.ts';
 import { PHASES } from '../../disaster/durations.ts';
 import { catalog } from '../../solutions/installation.ts';
@@ -84,17 +84,21 @@ function fieldsOf(list: string): readonly Field[] {
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
 /**
- * Makes the forms of an area. For each request, `forms` has an explanation, the fields, and a function that fills in fields other than ids.
+ * Makes the forms of an area. For each request, `forms` has an explanation, the fields, and a function that fills in fields other than
+ * ids. A field that the route takes and the description leaves out becomes a text field at the end of the form.
  */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
-  return Object.entries(forms).map(([name, [does, fields = '', fill = () => ({}), choices = () => ({})]]) => ({
-    ...addressed(name),
-    area,
-    does,
-    fields: fieldsOf(fields),
-    fill,
-    choices,
-  }));
+  return Object.entries(forms).map(([name, [does, described = '', fill = () => ({}), choices = () => ({})]]) => {
+    const address = addressed(name);
+    const fields = fieldsOf(described);
+    const left = fieldsTakenBy(address).filter((each) => !fields.some((field) => field.name.split('/')[0] === each));
+    return { ...address, area, does, fields: [...fields, ...fieldsOf(left.join(', '))], fill, choices };
+  });
+}
+
+function fieldsTakenBy({ method, path }: Pick<Form, 'method' | 'path'>): readonly string[] {
+  const routes = areas.flatMap((area) => area.routes);
+  return routes.find((route) => route.method === method && route.path === path)?.takes ?? [];
 }
 
 /** The values of a form by the names of its fields. An undefined value is not sent. */

@@ -20,7 +20,8 @@ export const appForms: readonly Form[] = [
       'creates an app',
       `accountId* @accounts, name*, dockerPreset =creatablePresets, dockerPresetVersion <dockerPreset, port# <dockerPreset,
       useImage? <dockerPreset, image <dockerPreset, gitNamespace, gitRepo, gitInstallationId, buildArgs, contextDir, dockerfilePath,
-      customDockerfileContent, isCliDeployment?, jobConfig{} <dockerPreset`,
+      customDockerfileContent, isCliDeployment?, jobConfig{} <dockerPreset, startupConfig{}, containers#, disk#,
+      withPersistence?, databaseSettings{}`,
       newApp,
       (at) => {
         const names = versionsOf(at.chosen('dockerPreset') ?? 'CUSTOM');
