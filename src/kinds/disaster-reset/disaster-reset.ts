@@ -137,9 +137,19 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
-/** Tells people what to look for in the service when the request expires during a clean-up. */
+/**
+ * Tells people what to look for in the service when the request ends during a clean-up. Returns undefined when an activation
+ * under way explains the refusal.
+ */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
-  return isCleaning(pass, seen) ? 'whether what the reset is about is gone' : undefined;
+  const isRefused = pass.memory.journal?.conflicted !== undefined;
+  if ((isRefused && isActivating(pass, seen)) || !isCleaning(pass, seen)) return undefined;
+  return 'whether what the reset is about is gone';
+}
+
+/** True while the service works on an activation of a configuration to wipe. Until the activation ends, the service refuses the reset. */
+function isActivating(pass: ResetPass, seen: ResetSubject): boolean {
+  return pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
 }
 
 /** True when the service has begun the reset, or cleans up after what it is about. */
@@ -154,8 +164,7 @@ function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
  */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { journal, facts } = pass.memory;
-  const isActivating = pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
-  if (journal === undefined || isActivating || !isCleaning(pass, seen)) return undefined;
+  if (journal === undefined || isActivating(pass, seen) || !isCleaning(pass, seen)) return undefined;
   if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
