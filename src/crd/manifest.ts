@@ -101,8 +101,8 @@ function statusSchema(kind: KindIdentity): Structural {
 }
 
 /**
- * Builds CEL rules for spec fields that default to metadata.name. The rules are at the root of the schema, because only there
- * can a rule read both.
+ * Builds CEL rules for spec fields that default to metadata.name. The rules are at the root of the schema, because only
+ * a rule at the root can read both spec and metadata.
  */
 function nameRules(spec: z.ZodType): readonly CelRule[] {
   if (!(spec instanceof z.ZodObject)) return [];
@@ -121,7 +121,8 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
     message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
   };
   const rule = `${effective('self')} == ${effective('oldSelf')}`;
-  // Kubernetes allows 253 characters in a name, so a larger limit needs no rule.
+  // A Kubernetes name has at most 253 characters, so a field that allows 253 or more needs no rule about the length of
+  // the name.
   return [
     ...(maxLength < 253 ? [fits] : []),
     ...(fixed === undefined ? [] : [{ rule, message: fixed, reason: 'FieldValueForbidden' } as const]),

@@ -30,7 +30,10 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   ]);
 }
 
-/** Builds the files to install twice, for Kustomize and for Helm, because neither can read files outside its own folder. */
+/**
+ * Builds the installation files, each once for Kustomize and once for Helm, because neither tool can read files outside
+ * its own folder.
+ */
 function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
   const kustomize = 'deploy/kustomize';
   const chart = 'deploy/helm/apphosting-operator/files';

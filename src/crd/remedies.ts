@@ -1,6 +1,6 @@
 /**
- * Says what to do about each reason of a condition. The generator copies these texts to docs/troubleshooting.md and to the
- * pages of the kinds.
+ * The remedies: texts that say what to do about each reason of a condition. The generator copies these texts to
+ * docs/troubleshooting.md and to the pages of the kinds.
  */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
@@ -190,7 +190,9 @@ const aspects = {
   NoSchedule: 'Nothing: create RecoveryValidations when you want one.',
 } as const satisfies Remedies;
 
-/** The chapters of docs/troubleshooting.md in order. Each chapter is a group of reasons with what to do about each reason. */
+/**
+ * The chapters of docs/troubleshooting.md in order. Each chapter is a group of condition reasons, each with its remedy.
+ */
 export const chapters = { ready, waiting, stalled, final, aspects } as const;
 
 const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
@@ -199,7 +201,7 @@ const recovery = ['DisasterProtection', ...requests];
 const accounts = ['HostingAccount', 'ClusterHostingAccount'];
 const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
 
-/** Reasons that only some kinds can have, each with the names of these kinds. */
+/** Condition reasons that only some kinds can have, each with the names of these kinds. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
   ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
@@ -230,10 +232,12 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['ActivationDiscard'], 'OperationNotActive'),
 ]);
 
-/** True if a resource of this kind can have this reason. */
+/** True if a condition of a resource of this kind can have this reason. */
 export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** The text on what to do about each reason of a condition. A reason without a text is a type error. */
+/**
+ * All remedies: for each reason of a condition, a text that says what to do. A reason without a text is a type error.
+ */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

@@ -1,9 +1,9 @@
 /**
  * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
- * Guarantees: the result has no union, no default, no pattern that Go reads differently from JavaScript, and no transition
- * rule that a user could avoid. A zod schema that would need one causes an error with the path of the field.
- * test/crd/manifest.test.ts checks that every node has a description and bounds.
+ * Guarantees: the structural schema has no union, no default, no pattern that Go reads differently from JavaScript, and
+ * no transition rule that a user could avoid. A zod schema that cannot be converted like this causes an error with the
+ * path of the field. test/crd/manifest.test.ts checks that every node has a description and bounds.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey, type SchemaNode } from '../engine/kind/schema/schema.ts';
@@ -37,8 +37,8 @@ const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
 /**
- * Converts one node. `steady` is true for a field that users can neither remove nor move, so that a transition rule on it
- * always applies.
+ * Converts one node of a JSON schema. `steady` is true for a field that users can neither remove nor move, so that a
+ * transition rule on the field always applies.
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
@@ -53,7 +53,7 @@ function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
-/** Converts the children of a node, and adds the format of an integer, such as int64. */
+/** Converts the children of a schema node, and adds the format of an integer, such as int64. */
 function contents(node: SchemaNode, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
@@ -86,8 +86,8 @@ function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
-// Go's RE2 has neither look-around nor back-references, and these character classes mean something else in Go than in
-// JavaScript.
+// Matches what Go's RE2 does not support in a pattern (look-around and back-references), and escapes that mean
+// something else in Go than in JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {

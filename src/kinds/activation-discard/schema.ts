@@ -5,7 +5,7 @@ import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/sc
 import * as recovery from '../recovery/schema.ts';
 import { wholeNumber } from '../shared/schema.ts';
 
-/** Ends an activation before the recovered environment is live. */
+/** The spec of an ActivationDiscard, which ends an activation before the recovered environment is live. */
 export const ActivationDiscardSpec = recovery.once(
   specInAccount('Which activation to end, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -23,7 +23,7 @@ export const ActivationDiscardSpec = recovery.once(
 );
 export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
-/** The status fields of a discard. */
+/** The status fields of an ActivationDiscard. */
 export const ActivationDiscardFacts = facts({
   ...recovery.requestFacts,
   pendingCleanup: recovery.pendingCleanup,

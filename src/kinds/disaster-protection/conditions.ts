@@ -12,7 +12,7 @@ import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
-/** Maps the service's words for readiness, warnings and standby, in lower case, to reasons of conditions. */
+/** Maps the service's codes for readiness, warnings and standby, in lower case, to reasons of conditions. */
 const reasons: Readonly<Record<string, Reason>> = {
   chainrollover: 'ChainRollover',
   catchingup: 'CatchingUp',
@@ -26,7 +26,7 @@ function reasonOf(word = ''): Reason | undefined {
   return reasons[word.toLowerCase()];
 }
 
-/** True only for the service's word `ready`, in any capitalisation. */
+/** True only if the service shows the readiness state `ready`, in any capitalisation. */
 export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>): boolean {
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
@@ -42,7 +42,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** Builds the conditions while the service does not protect the environment. */
+/** Builds the conditions of a DisasterProtection while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -52,7 +52,7 @@ export function notProtected(appEnvId: string, source: SourceItem | undefined): 
   ];
 }
 
-/** Builds the conditions of a protection. */
+/** Builds the conditions of a DisasterProtection whose configuration the service shows. */
 export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   const standby = isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : [];
   const current = [recoveryReady(shown), ...standby, activationAvailable(shown)];
@@ -63,12 +63,18 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 
-/** Sets RecoveryReady to Unknown while the service does not show the configuration and the configuration is not proved gone. */
+/**
+ * Builds the condition RecoveryReady with the value Unknown, while the service does not show the configuration and the
+ * configuration is not proved gone.
+ */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/** Sets RecoveryReady to False, with the same reason as Ready, when nothing protects the environment any more. */
+/**
+ * Builds the condition RecoveryReady with the value False, with the same reason as Ready, when nothing protects the
+ * environment any more.
+ */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {

@@ -18,7 +18,7 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { count, environmentRef, ofOneEnvironment, wholeNumber } from '../shared/schema.ts';
 
-/** The most recovery points that status lists. */
+/** Maximum number of recovery points in status. */
 export const mostPoints = 30;
 
 const seconds = (description: string, word: string) =>
@@ -88,7 +88,7 @@ const Fields = specInAccount('Which environment is protected, where, and how wel
   }),
 });
 
-/** Protects one environment against the loss of its region. */
+/** The spec of a DisasterProtection, which protects one environment against the loss of its region. */
 export const DisasterProtectionSpec = withTransition(
   withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
     rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
@@ -172,7 +172,7 @@ const Source = shown('The environment as a source of recovery.', {
   pendingCleanup: recovery.pendingCleanup,
 });
 
-/** The status of a protection. A field that the service does not disclose is absent. */
+/** The status of a DisasterProtection. A field that the service does not disclose is absent. */
 export const DisasterProtectionFacts = facts({
   environmentId: id('The id of the protected environment (interface: sourceAppEnvId).'),
   configurationGeneration: wholeNumber('The generation of the configuration (interface: generation).').optional(),

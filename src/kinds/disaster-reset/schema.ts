@@ -46,7 +46,7 @@ const Fields = specInAccount('Which protection to wipe, and until when the wipe 
   validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
 });
 
-/** Removes a protection with everything that belongs to it. */
+/** The spec of a DisasterReset, which removes a protection with everything that belongs to it. */
 export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
@@ -74,7 +74,7 @@ export const DisasterResetSpec = recovery.once(
 );
 export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 
-/** The status of a reset. */
+/** The status of a DisasterReset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts,
   environmentId: text('The id of the environment (interface: sourceAppEnvId).', { max: 128 }).optional(),

@@ -1,6 +1,6 @@
 /**
- * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that fails
- * ends the request or makes it wait.
+ * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that
+ * fails ends the request or makes it wait.
  *
  * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
@@ -42,10 +42,11 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
   );
 }
 
-/** Requires that the protection and the service still have the configuration that the spec pins. */
+/** Requires that the protection and the service still have the configuration and the generation that the spec names. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check the reference before any final verdict: without the protection an existing operation might be our own.
+  // Check the reference before any final verdict: only the status of the DisasterProtection shows if an existing
+  // operation was begun by this request.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -70,20 +71,29 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
   return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
 }
 
-/** Stalls when another activation succeeded or may still succeed. Activations up to the one in spec.afterOperationId do not count. */
+/**
+ * Stalls when another activation succeeded or may still succeed. The activation in spec.afterOperationId, and any
+ * activation before that one, do not count.
+ */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const why = activated(pass, configuration) ?? alongside(pass, configuration);
   return why === undefined ? undefined : never('AlreadyActivated', why);
 }
 
-/** Builds the message for an answer with the operation in spec.afterOperationId, which means that the service began nothing new. */
+/**
+ * Builds the message for an answer that names the operation in spec.afterOperationId, which means that the service
+ * began no new operation.
+ */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
 }
 
 const hint = 'if another activation is meant, name it in spec.afterOperationId';
 
-/** Says which other activation the service shows. An activation that was over before the one in spec.afterOperationId does not count. */
+/**
+ * Builds the message about another activation that the service shows. An activation that was over before the one in
+ * spec.afterOperationId began does not count.
+ */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
@@ -110,8 +120,9 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
 const anew = 'start again with a DisasterReset, which deletes the recovery points, and a raised enrollment';
 
 /**
- * True for the activation in spec.afterOperationId and for one that was over before it. The service runs one activation at a
- * time, so an activation that began before this result was complete is over.
+ * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. The
+ * service runs one activation at a time, so an activation that began before the result in the configuration was
+ * complete is over.
  */
 function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
   const { operationId, startedAt } = activity;
@@ -120,13 +131,15 @@ function isCovered(activity: DrOperation, named: string, configuration: Configur
   if (activationResult === undefined) return false;
   const began = Date.parse(startedAt ?? '');
   const completed = Date.parse(activationResult.completedAt ?? '');
-  // An entry without an id may be the named activation itself, so only times that are shown can rule that out.
+  // A history entry without an id may be the activation in spec.afterOperationId itself. Only a start after the result
+  // was complete rules that out.
   return operationId === undefined ? !(began > completed) : began < completed;
 }
 
 /**
- * Says that the history has more activations without an id than this cluster knows. The RecoveryActivation of the named operation
- * explains one entry of its cutoff, and so does each finished one that was accepted before it.
+ * Builds the message for a history with more activations without an id than the resources of this cluster explain. The
+ * RecoveryActivation of the operation in spec.afterOperationId explains one entry with its cutoff. So does each
+ * finished RecoveryActivation that was accepted before it.
  */
 function nameless(
   pass: ActivationPass,
@@ -140,7 +153,7 @@ function nameless(
     (one) =>
       operationIn(configuration, one.id) === undefined && (one === named || (one.finished && isBehind(one, named))),
   );
-  // Two resources may be about the same operation.
+  // Two RecoveryActivations may be about the same operation.
   const moments = [...new Map(known.map((one) => [one.id, cutoffOf(one)])).values()];
   const isUnexplained = ({ cutoffAt }: DrOperation, index: number) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
@@ -156,7 +169,10 @@ function cutoffOf({ spec }: Related): string | undefined {
   return (spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime;
 }
 
-/** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows its operation yet. */
+/**
+ * Builds the message about another RecoveryActivation of this cluster that was accepted and has not ended, even if no
+ * list shows its operation yet.
+ */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { configurationId, afterOperationId = '' } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
@@ -180,7 +196,9 @@ function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
-/** Stalls while the service works on an operation, unless that is the operation of a warm configuration's standby. */
+/**
+ * Stalls while the service works on an operation, unless that operation only keeps the standby of a warm configuration.
+ */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
@@ -196,7 +214,7 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
     return never('DestinationMismatch', message);
   }
   const { envName, appName, createNewApp } = namesOf(spec);
-  // A database always gets a new app, even if the spec only gives its name and leaves createNewApp out.
+  // A database always gets a new app, even if the spec gives only spec.target.appName and leaves createNewApp out.
   const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
     warmDestination.envName === envName &&
@@ -210,7 +228,7 @@ function destinationInWords(destination: DestinationNames): string {
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 
-/** Requires that the service lists the recovery point now, with exactly the cutoff time that the spec pins. */
+/** Requires that the service lists the recovery point now, with exactly the cutoff time in the spec. */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);

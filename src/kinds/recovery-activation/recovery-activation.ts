@@ -36,7 +36,10 @@ import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
-/** Reads the configuration and its source. While a request may still be sent, also reads the pinned recovery point. */
+/**
+ * Reads the configuration and its source. While the activation may still be sent, also reads the recovery point in the
+ * spec.
+ */
 function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const { accountId } = pass.account;
@@ -45,8 +48,8 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  // The list of sources has the names of a result. With a list from before the result, our own environment would not be
-  // recognised.
+  // The list of sources shows the names of a recovered environment. A list that began before the activation's result
+  // was read may not show the environment yet.
   const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
   const isOld = listed === undefined || listed.snapshot.begunAt < needed;
   if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
@@ -87,8 +90,8 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 }
 
 /**
- * True when the history shows the operation and does not show that it failed. An entry without an id counts if it has our cutoff
- * and an outcome.
+ * True when the history shows the operation and does not show that it failed. A history entry without an id counts if
+ * it has the cutoff in the spec and an outcome that is no failure.
  */
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
@@ -105,10 +108,12 @@ function mayBeLive({ memory, spec }: ActivationPass, configuration: Configuratio
   );
 }
 
-/** After this many failed steps in a row, it may be possible to discard the activation. */
+/** Number of failed steps in a row after which it may be possible to discard the activation. */
 const discardAfterSteps = 6;
 
-/** Says what the service works on, and how to end an operation whose steps keep failing. */
+/**
+ * Builds the message about the operation that the service works on, and about how to end it if its steps keep failing.
+ */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
@@ -120,7 +125,10 @@ function working(configuration: ConfigurationItem, id: string): string {
     : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
 }
 
-/** True when a list has shown our operation by its id before. Once no list shows the operation any more, it has ended. */
+/**
+ * True when a list has shown the operation of this request by its id before. If lists no longer show the operation, it
+ * has ended.
+ */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   const isRecorded = protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true;
@@ -128,8 +136,9 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Concludes from the result of our activation. If no answer named the operation, the result must also have our recovery point
- * and names. While the names are not shown, nobody can say whose result it is.
+ * Decides from the result of an activation whether this request has succeeded. If no answer named the operation, the
+ * result must also have the recovery point and the names in the spec. While the service does not show the names, the
+ * request waits.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
@@ -155,7 +164,10 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
   return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
-/** Ends an accepted activation that is neither active nor has a result, once two lists that began late enough show this. */
+/**
+ * Ends an accepted activation that is neither active nor has a result. Waits until two lists that began late enough
+ * show this.
+ */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
   const { endedAt, outcome } = (seen.configuration && operationIn(seen.configuration, id)) ?? {};
@@ -169,7 +181,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unsure !== undefined) return unsure;
   const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
-  // The environment may have gone live before its configuration was removed.
+  // The environment may have become live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
   return ended(pass, never('OperationFailed', `${message}${said}`));
 }
@@ -216,7 +228,10 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   untoldConditions: [notTold],
 };
 
-/** Recovers a protected environment once, from one recovery point, and makes the result live. */
+/**
+ * The RecoveryActivation kind: recovers a protected environment once, from one recovery point, and makes the result
+ * live.
+ */
 export const recoveryActivation = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -16,7 +16,10 @@ const RecoveryPoint = fields('The recovery point to activate, copied from status
   ),
 });
 
-/** Recovers a protected environment once, from one recovery point, and makes the result live. */
+/**
+ * The spec of a RecoveryActivation, which recovers an environment once, from one recovery point, and makes the result
+ * live.
+ */
 export const RecoveryActivationSpec = recovery.once(
   specInAccount('What to activate, pinned in every part, and until when.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -50,7 +53,7 @@ export const RecoveryActivationSpec = recovery.once(
 );
 export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
-/** The status fields of an activation. */
+/** The status fields of a RecoveryActivation. */
 export const RecoveryActivationFacts = facts({
   ...recovery.requestFacts,
   result: recovery.activationResult('What it brought.'),

@@ -28,7 +28,10 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
-/** A pass over a validation. */
+/**
+ * All that the decision about a RecoveryValidation can use: the spec, what status remembers, and what the service
+ * shows.
+ */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;
 
@@ -37,18 +40,21 @@ function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
 }
 
-/** A validation that does not change for this long ends with an unknown outcome. */
+/** A validation that shows no change for this long ends with an unknown outcome. */
 const patienceMs = 3_600_000;
 
-/** An operation may show a start this much before the journal entry and still be the effect of our call, since clocks differ. */
+/**
+ * Tolerance for clocks that differ: a validation may show a start this much before the journal entry and still be the
+ * effect of the call.
+ */
 const slackMs = 5_000;
 
-/** Returns the id of the configuration to validate: as recorded in status, or as the protection has it now. */
+/** Returns the id of the configuration to validate: from status if recorded, otherwise from the DisasterProtection. */
 function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-/** Builds the body of the request. Uses the generation of the body in the journal if there is one. */
+/** Builds the body of the validation request. If the journal has a body, its generation is used. */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
   const { journal } = pass.memory;
@@ -73,7 +79,10 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   return busy(pass, configuration);
 }
 
-/** Waits for the end of any active operation, unless it is that of a warm configuration's standby or may be our own. */
+/**
+ * Waits for the end of any active operation, unless the operation only keeps a warm standby, or may be the effect of
+ * this request.
+ */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
@@ -107,7 +116,9 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   return ended(pass, never('UnknownState', silent));
 }
 
-/** Judges how a validation ended. An unknown outcome is neither success nor failure. */
+/**
+ * Decides how the request ends from the outcome of its validation. An unknown outcome is neither success nor failure.
+ */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
@@ -132,7 +143,10 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
-/** Finds a validation that is newer than the journal entry and that no other resource claims. It is presumed to be ours. */
+/**
+ * Finds a validation that is newer than the journal entry and that no other resource claims. This validation is taken
+ * for the effect of the call.
+ */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
   const { journal } = pass.memory;
@@ -144,7 +158,7 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
 }
 
-/** Returns the status fields after the service accepted a validation with this body. */
+/** Returns the status fields after the service accepted a validation with this request body. */
 function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
   const { requestId, expectedGeneration: configurationGeneration } = body;
   return { ...accepted(pass, phase), requestId, configurationGeneration };
@@ -152,7 +166,7 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
 
 const scheduled = about('Scheduled');
 
-/** Builds the condition `Scheduled`: whether the service also runs validations by schedule. */
+/** Builds the condition `Scheduled`, which says if the service also runs validations by schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
@@ -189,11 +203,11 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   },
 };
 
-/** Tries out a recovery once, in isolation. */
+/** The RecoveryValidation kind: tries out a recovery once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // The protection finds a validation in doubt through this id, and waits with new settings, because these would end the
-  // validation.
+  // Through this id, the DisasterProtection finds a validation whose call may still have an effect. It then delays new
+  // settings, because new settings would end the validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

@@ -4,7 +4,7 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
-/** Tries out a recovery once, in isolation. */
+/** The spec of a RecoveryValidation, which tries out a recovery once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
   specInAccount('Which protection to try.', {
     protectionRef: objectRef('The DisasterProtection in this namespace.'),
@@ -13,7 +13,7 @@ export const RecoveryValidationSpec = recovery.once(
 );
 export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 
-/** The status fields of a validation. */
+/** The status fields of a RecoveryValidation. */
 export const RecoveryValidationFacts = facts({
   ...recovery.requestFacts,
   startedTime: time('When the operation began, by the clock of the service.').optional(),

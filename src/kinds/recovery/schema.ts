@@ -15,7 +15,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { count, wholeNumber } from '../shared/schema.ts';
 
-/** The most stages that status lists. */
+/** Maximum number of stages in status. */
 export const mostStages = 20;
 
 /** Builds the schema of the names for the recovered environment and its app. */
@@ -38,7 +38,7 @@ export function target(description: string) {
   );
 }
 
-/** Builds the schema of the risks that a user accepts, each by its name. */
+/** Builds the schema of the list of risks that a user accepts. */
 export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
   description: string,
   risks: Risks,
@@ -46,7 +46,7 @@ export function acknowledgements<const Risks extends readonly [string, ...string
   return setOf(description, choice('A risk by its name.', risks), { min: 1, max: risks.length });
 }
 
-/** Makes a spec immutable, because a request is made once. */
+/** Makes a spec immutable, because a recovery request that was sent cannot be changed. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
 }
@@ -54,7 +54,7 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
 /** Builds the schema of a time that is absent if the service does not show it. */
 export const time = (description: string) => timeShown(description).optional();
 
-/** The schema of what the service still has to clean up. */
+/** The schema of the clean-ups that the service has not finished. */
 export const pendingCleanup = shown('What the service still has to clean up.', {
   pendingCount: count('How many clean-ups the service has not finished.'),
   retainedDiskCount: count('How many disks are kept for their retention.'),
@@ -62,7 +62,9 @@ export const pendingCleanup = shown('What the service still has to clean up.', {
   earliestRetentionUntil: time('When the first of these disks may be deleted.'),
 }).optional();
 
-/** The schema of the clean-up after a validation, whose state is advice, not proof. */
+/**
+ * The schema of the clean-up after a validation. The service shows the state of this clean-up as advice, not as proof.
+ */
 export const validationCleanup = shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
   observedTime: time('When this was seen (interface: observedAt).'),
   retentionUntil: time('Until when something is retained.'),
@@ -97,7 +99,7 @@ export function activationResult(description: string) {
 
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
-/** The schema of the resources that a recovery point would need; a preview only. */
+/** The schema of the resources that a recovery point would need. The service shows them only as a preview. */
 export const sizing = shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
   replicas: count('Replicas.'),
   zClouds: size('Standard units per replica.'),
@@ -110,7 +112,7 @@ export const sizing = shown('The size of what was protected; a preview only, nev
   }).optional(),
 });
 
-/** Builds the schema of an operation on a configuration, in the words of the service. */
+/** Builds the schema of an operation on a configuration, with texts as the service writes them. */
 export function operation(description: string) {
   return shown(description, {
     operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
@@ -126,7 +128,7 @@ export function operation(description: string) {
   });
 }
 
-/** The status fields for the current stage of a request, and for the stages before that. */
+/** The status fields for the current and the earlier stages of a recovery request. */
 export const stageFacts = {
   stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Since when the service shows this stage.'),
@@ -140,7 +142,7 @@ export const stageFacts = {
   ).optional(),
 };
 
-/** The status fields of every request about a configuration. */
+/** The status fields of every recovery request about one configuration. */
 export const requestFacts = {
   ...stageFacts,
   failedSteps: count('How many steps of the operation in a row have failed.'),
@@ -155,16 +157,18 @@ export const requestFacts = {
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
-/** The identity fields that all kinds of request have in common. */
+/** The identity fields that all kinds of recovery request have in common. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
 
-/** The columns of `kubectl get` for a request: its protection, its stage, and since when it has this stage. */
+/**
+ * The columns of `kubectl get` for a recovery request: its protection, its stage, and the time since the stage began.
+ */
 export const requestColumns = [
   { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
   ...stageColumns('The stage of the request, in the words of the service.'),
 ] as const;
 
-/** Builds the columns of `kubectl get` for the stage of a request, and since when the request has this stage. */
+/** Builds the columns of `kubectl get` for the stage of a recovery request, and for the time since the stage began. */
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },

@@ -1,6 +1,6 @@
-/** Translates the interface's field names to paths of the spec, and the service's codes to words. */
+/** Translates field names of the service's API to paths of the spec, and the service's codes to texts. */
 
-/** Maps the field names of the interface to paths in the spec. */
+/** Maps field names of the service's API to paths in the spec. */
 const fields: Readonly<Record<string, string>> = {
   'target.envName': 'target.environmentName',
   'target.appName': 'target.appName',
@@ -19,12 +19,14 @@ const fields: Readonly<Record<string, string>> = {
   envName: 'target.environmentName',
 };
 
-/** Returns the interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
+/** Returns the field names of the service's API with their paths in the spec, for all kinds of disaster readiness. */
 export function recoveryWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
-/** Explains the service's codes for why an environment cannot be protected, or why a protection needs attention. */
+/**
+ * Explains the service's codes that say why an environment cannot be protected, or why a protection needs attention.
+ */
 const codes: Readonly<Record<string, string>> = {
   presetUnsupported: 'disaster readiness does not support the preset of its app',
   noPersistentVolume:
@@ -41,13 +43,13 @@ const codes: Readonly<Record<string, string>> = {
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 
-/** Explains a code of the service if it is known; else quotes the code. */
+/** Explains a code of the service if the code is known; otherwise quotes the code. */
 export function codeInWords(code: string): string {
   const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;
 }
 
-/** Translates a sentence of the service: field names become paths of the spec, and codes become words. */
+/** Translates a sentence of the service: field names become paths of the spec, and codes become explanations. */
 export function inSpecWords(sentence: string): string {
   const names = [...Object.keys(fields), ...Object.keys(codes)].map((wire) => wire.replaceAll('.', String.raw`\.`));
   const pattern = new RegExp(String.raw`(?<![\w.])(?:items\[\d+\]\.)?(${names.join('|')})(?!\w)`, 'gu');
