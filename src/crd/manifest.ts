@@ -80,20 +80,22 @@ function statusSchema(kind: KindIdentity): Structural {
   const facts = Object.entries(own.properties ?? {});
   const twice = facts.map(([name]) => name).filter((name) => name in taken);
   if (twice.length > 0)
-    throw new Error(`${kind.kind} has status fields that every kind has already: ${twice.join(', ')}`);
+    throw new Error(`the status of ${kind.kind} repeats fields that the status of every kind has: ${twice.join(', ')}`);
   const isInternal = (name: string) => kind.internal?.includes(name) === true;
   const stray = kind.internal?.filter((name) => own.properties?.[name] === undefined) ?? [];
-  if (stray.length > 0) throw new Error(`${kind.kind} has no facts of the name ${stray.join(', ')}`);
+  if (stray.length > 0)
+    throw new Error(`the internal status fields of ${kind.kind} are not in its schema: ${stray.join(', ')}`);
   return {
     type: 'object',
-    description: 'What the operator found and did. It is never written by hand.',
+    description:
+      'The state that the operator has found in the service, and what the operator has done. Never edit status by hand.',
     properties: {
       ...shared.properties,
       ...Object.fromEntries(facts.filter(([name]) => !isInternal(name))),
       internal: {
         type: 'object',
         description:
-          'What the operator must find again. It may change with every version of the operator: nothing else reads or writes it.',
+          'Data that the operator needs after a restart. Its fields may change with every version of the operator; nothing else may read or write them.',
         properties: { ...internal.properties, ...Object.fromEntries(facts.filter(([name]) => isInternal(name))) },
       },
     },
@@ -135,19 +137,26 @@ function columns(kind: KindIdentity): readonly Column[] {
   const id: readonly Column[] =
     kind.idWord === undefined
       ? []
-      : [{ name: 'ID', path: '.status.externalId', wide: true, description: 'The id in the service.' }];
+      : [{ name: 'ID', path: '.status.externalId', wide: true, description: 'The id of the object in the service.' }];
   return [
     {
       name: 'READY',
       path: `${ready}.status`,
       description:
-        kind.life === 'account' ? 'Whether the credential opens the account.' : 'Whether the service equals the spec.',
+        kind.life === 'account'
+          ? 'True if the credential gives access to the account.'
+          : 'True if the service equals the spec, or has carried out the request.',
     },
-    { name: 'REASON', path: `${ready}.reason`, description: 'Why.' },
+    { name: 'REASON', path: `${ready}.reason`, description: 'The reason of the condition Ready.' },
     ...kind.columns,
     ...id,
-    { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'Why, as a sentence.' },
-    { name: 'AGE', path: '.metadata.creationTimestamp', type: 'date', description: 'How old the resource is.' },
+    { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'The message of the condition Ready.' },
+    {
+      name: 'AGE',
+      path: '.metadata.creationTimestamp',
+      type: 'date',
+      description: 'Time since the resource was created.',
+    },
   ];
 }
 

@@ -72,6 +72,6 @@ function rules(read: ReadFile): readonly (readonly [string, string])[] {
 function sampleOf(kind: KindIdentity, read: ReadFile): string {
   const name = `${pageName(kind.kind)}.yaml`;
   const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);
-  if (sample === undefined) throw new Error(`${kind.kind} has no sample: write deploy/samples-more/${name}`);
+  if (sample === undefined) throw new Error(`the kind ${kind.kind} has no sample: write deploy/samples-more/${name}`);
   return sample;
 }

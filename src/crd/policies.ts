@@ -72,7 +72,7 @@ export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonl
         ],
         expression:
           "variables.named.all(name, name in variables.before) || authorizer.group('').resource('secrets').namespace(object.metadata.namespace).check('get').allowed()",
-        message: 'you need the verb "get" on Secrets in this namespace to let a resource use one',
+        message: 'you need the verb "get" on Secrets in this namespace to let a resource use a Secret',
       });
     });
 }

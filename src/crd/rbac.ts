@@ -26,43 +26,43 @@ export const accesses: readonly KubePermission[] = [
     resources: ['secrets'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because: 'reads the Secrets that specs name, and sees when they change; with --secret-watch=off only get is used',
+    because: 'The operator reads and watches the Secrets that specs name; with --secret-watch=off it uses only get.',
   },
   {
     group: '',
     resources: ['configmaps'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because:
-      'reads the ConfigMaps that specs name, and sees when they change; with --secret-watch=off only get is used',
+    because: 'The operator reads and watches the ConfigMaps that specs name; with --secret-watch=off it uses only get.',
   },
   {
     group: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'patch'],
     where: 'objects',
-    because: 'tells what happened to a resource',
+    because: 'The operator creates events about what happened to a resource.',
   },
   {
     group: '',
     resources: ['namespaces'],
     verbs: ['list', 'watch'],
     where: 'cluster',
-    because: 'decides by labels which namespaces may use a ClusterHostingAccount',
+    because: 'The operator reads the labels of namespaces, to decide which namespaces may use a ClusterHostingAccount.',
   },
   {
     group: 'coordination.k8s.io',
     resources: ['leases'],
     verbs: ['get', 'create', 'update'],
     where: 'own',
-    because: 'agrees with its other replicas on who acts',
+    because: 'The replicas of the operator elect their leader with a Lease.',
   },
   {
     group: '',
     resources: ['secrets'],
     verbs: ['get', 'create'],
     where: 'own',
-    because: 'keeps the key of its fingerprints and marks, and reads the Secrets of cluster accounts',
+    because:
+      'The operator stores its key for fingerprints and marks in a Secret, and reads the Secrets that ClusterHostingAccounts name.',
   },
 ];
 

@@ -54,7 +54,7 @@ function skeleton(kind: KindIdentity): string {
     `## Working with ${/^[AEIOU]/u.test(kind.kind) ? 'an' : 'a'} ${kind.kind}`,
     '## Status',
     slot('status'),
-    'The reasons of its conditions:',
+    'The reasons of the conditions:',
     slot('reasons'),
     '',
   ].join('\n\n');
@@ -70,7 +70,7 @@ function identityTable(kind: KindIdentity): string {
     row('scope', kind.scope === 'Namespaced' ? 'one namespace' : 'the cluster'),
     row('field selectors', kind.selectable.map((path) => `\`${path.slice(1)}\``).join(', ')),
     '',
-    'What holds for every kind, such as annotations and `lifecycle`, is in [resources.md](../resources.md).',
+    'Features of every kind, such as annotations and `lifecycle`, are described in [resources.md](../resources.md).',
   ].join('\n');
 }
 

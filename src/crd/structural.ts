@@ -42,7 +42,7 @@ const walked = new Set(['properties', 'required', 'items', 'additionalProperties
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
-  if (type === undefined) throw new Error(`${path} has no single type; a union cannot be structural`);
+  if (type === undefined) throw new Error(`${path} has no single type; a structural schema cannot have a union`);
   for (const keyword of Object.keys(node)) {
     if (keyword === ownNameKey || copied.has(keyword) || walked.has(keyword)) continue;
     throw new Error(`${path} uses ${keyword}, which the generator does not know`);
@@ -63,7 +63,8 @@ function contents(node: SchemaNode, type: string, path: string, steady: boolean)
 }
 
 function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']>, path: string, steady: boolean) {
-  if (typeof node.additionalProperties === 'object') throw new Error(`${path} is open to fields that nobody described`);
+  if (typeof node.additionalProperties === 'object')
+    throw new Error(`${path} is open: the schema allows fields that it does not describe`);
   const required = node.required ?? [];
   const properties = Object.entries(children).map(
     ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,
@@ -74,7 +75,8 @@ function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']
 function list(node: SchemaNode, item: SchemaNode, path: string) {
   const items = convert(item, `${path}[]`, false);
   for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
-    if (!items.required?.includes(key)) throw new Error(`${path} is keyed by ${key}, which its items may leave out`);
+    if (!items.required?.includes(key))
+      throw new Error(`${path} is a list by the key ${key}, but that field is optional in its items`);
   }
   return { items };
 }
@@ -92,14 +94,18 @@ const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
-    throw new Error(`${path} has the pattern ${pattern}, which must be anchored and mean the same to Go`);
+    throw new Error(
+      `${path} has the pattern ${pattern}, which must begin with ^, end with $, and mean the same in Go and in JavaScript`,
+    );
   }
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady) {
-      throw new Error(`${path} has a transition rule, but the field can be removed and added again`);
+      throw new Error(
+        `${path} has a transition rule, which users could avoid by removing the field and adding it again`,
+      );
     }
   }
 }
