@@ -64,7 +64,9 @@ function cleaningUp(message: string): DiscardStep {
 /** Waits instead of ending an expired request, if the service shows a discard of the operation as accepted. */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
+  return cleaningUp(
+    `${late.message}, but the service shows a discard as accepted; the operator waits for the result of the discard`,
+  );
 }
 
 /** Waits instead of ending a refused request, if the service shows a discard of the operation as accepted. */
@@ -72,7 +74,7 @@ function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { word
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
-    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator watches whether operation ${operationId} is discarded`,
+    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator checks if operation ${operationId} is discarded`,
   );
 }
 
@@ -84,7 +86,7 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
   const activeId = activeIdOf(configuration);
   if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
   if (configuration.activationResult?.operationId === operationId) {
-    return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
+    return never('AlreadyActivated', `activation ${operationId} is live and cannot be discarded any more`);
   }
   const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'an operation without an id');
   return never('OperationNotActive', `the service works on ${instead}, not on operation ${operationId}`);
@@ -93,7 +95,7 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
 /** Tells people what to look for in the service when a call without an answer may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
-  const question = `whether operation ${operationId} is discarded`;
+  const question = `check in the service whether operation ${operationId} is discarded`;
   if (configuration === undefined || showsAccepted(pass, configuration)) return question;
   const isLive = configuration.activationResult?.operationId === operationId;
   if (isLive || activeIdOf(configuration) === operationId) return undefined;

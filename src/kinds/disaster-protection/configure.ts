@@ -51,8 +51,8 @@ export function underway(
   if (what === undefined) return undefined;
   const message =
     other === undefined
-      ? `${what} is under way; settings are sent after it`
-      : `${what} was accepted and its end is not known; settings are sent after it, or once you delete it: check first in the service that it is over`;
+      ? `${what} is under way; new settings are sent when it has ended`
+      : `${what} was accepted, and its result is not known; new settings wait until ${what} has ended. To send the settings earlier, check in the service that the operation is over, then delete ${what}`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -62,7 +62,7 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Prote
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
   if (reset === undefined) return undefined;
-  const message = `${reset.name} resets configuration ${configurationId}; spec.enrollment takes effect after that`;
+  const message = `${reset.name} resets configuration ${configurationId}; spec.enrollment takes effect after the reset`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -131,10 +131,10 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   }
   const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
   if (reset !== undefined) {
-    const message = `${reset} is under way; settings are sent after it`;
+    const message = `${reset} is under way; new settings are sent when it has ended`;
     return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
   }
-  return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
+  return configuration === undefined ? takingOver(pass, 'no protection is set up') : undefined;
 }
 
 /** Returns the request body in the journal; undefined when the body is about another environment or account. */
@@ -154,7 +154,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
     const message =
-      'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+      'status.internal.journal has no valid call for this environment; make sure that no call is under way, then remove status.internal.journal';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, snapshot);
@@ -177,7 +177,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; every ${resendMs / 1_000} s the same is sent again, which the service knows by its requestId, until it answers or shows what came of it`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the same request is sent again every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {
@@ -192,7 +192,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
       saidNo: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         return result?.success === false
-          ? inSpecWords(result.error ?? 'the service refused the item without a reason')
+          ? inSpecWords(result.error ?? 'the service refused the settings of the environment and gave no reason')
           : undefined;
       },
       committed: (answer) => {

@@ -82,7 +82,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
     const others = isKnown ? undefined : claimed(pass, configurationId);
     if (others !== undefined) return others;
     if (!mayAdopt && !isKnown) {
-      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+      const message = `configuration ${configurationId}, which this resource did not create, protects the environment, and this resource may not adopt the configuration; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
     const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
@@ -90,7 +90,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
   }
   if (!mayAdopt && pass.spec.environmentRef.externalId !== undefined) {
     const message =
-      "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
+      'spec.environmentRef.externalId names an environment by id, and this resource may not use ids; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource';
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
   const held = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
@@ -100,7 +100,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   if (configuration.generation < known) {
-    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with ${known}`;
+    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with generation ${known}`;
     return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
   }
   const difference = differenceOf(pass, configuration);
@@ -120,7 +120,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
-  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
+  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it shows the readiness ${state})`;
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookAgainIn(pass, configuration) };
 }
 
@@ -198,11 +198,11 @@ function correct(
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is not corrected for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; the operator does not correct this drift for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
-    const message = `differs from the spec in ${changed.join(', ')}; drift is only reported`;
+    const message = `the service differs from the spec in ${changed.join(', ')}; drift is only reported`;
     return { is: 'ready', reason: 'Observed', message };
   }
   return (

@@ -39,7 +39,7 @@ export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
 export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
-  const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
+  const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped the configuration`;
   const remember = { facts: { ...facts, wipedBy } };
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
@@ -120,7 +120,7 @@ export function lostBefore(
   // existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
-    : `${first.name} names ${which}, which the service does not show (if there never was one of that id, delete the reset)`;
+    : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;
   return lost(isWiped, how, count + 1);
 }
 

@@ -99,7 +99,7 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   const message =
-    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById';
+    'the spec names objects by id that may belong to another namespace, and the account does not allow adoption by id; use spec.environmentRef.name, or set spec.lifecycle.adoption to ById on the account';
   return never('AdoptionNotAllowed', message);
 }
 
@@ -111,7 +111,7 @@ function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
   const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
   if (other === undefined) return undefined;
-  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
+  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not list`);
 }
 
 function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
@@ -161,7 +161,7 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isRefused = pass.memory.journal?.conflicted !== undefined;
   if ((isRefused && isActivating(pass, seen)) || !isCleaning(pass, seen)) return undefined;
-  return 'whether what the reset is about is gone';
+  return 'check in the service whether the configurations in the spec are gone';
 }
 
 /**
@@ -189,7 +189,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
-  const message = `the service does not finish the reset yet (${words}); it is sent again after ${until}`;
+  const message = `the service has not finished the reset yet (${words}); the reset is sent again after ${until}`;
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   const remember = { facts: atStage(facts, cleaning, pass.wallMs) };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
@@ -198,7 +198,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
 /** Waits until two lists show none of the configurations in the spec, and the service has cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
-    const message = 'the service accepted the reset and still lists the configuration';
+    const message = 'the service accepted the reset and still lists a configuration in the spec';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);

@@ -59,7 +59,7 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
   if (appName === undefined || environmentName === undefined) {
-    const message = 'the service does not show the names of the source, so that spec.confirmation cannot be checked';
+    const message = 'the service does not show the names of the source, so spec.confirmation cannot be checked';
     return notYet('ConfirmationMismatch', message);
   }
   if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
@@ -68,7 +68,10 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
 
 function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence | undefined {
   if (activationUnavailableReason === undefined) return undefined;
-  return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
+  return never(
+    'ActivationUnavailable',
+    `the service says that no activation is possible: ${activationUnavailableReason}`,
+  );
 }
 
 /**
@@ -85,10 +88,13 @@ function another(pass: ActivationPass, configuration: ConfigurationItem): Fence 
  * began no new operation.
  */
 export function sameRequest(operationId: string): string {
-  return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
+  return `operation ${operationId}, which spec.afterOperationId names, was begun by the same request; to ask for another activation, raise spec.attempt`;
 }
 
-const hint = 'if another activation is meant, name it in spec.afterOperationId';
+/** Says how to ask for an activation after an earlier one. */
+function howToFollow(operationId = 'the id of that operation'): string {
+  return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
+}
 
 /**
  * Builds the message about another activation that the service shows. An activation that was over before the one in
@@ -98,7 +104,8 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== afterOperationId) {
-    return `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`;
+    const { operationId } = activationResult;
+    return `operation ${operationId ?? '(not shown)'} activated the configuration; ${howToFollow(operationId)}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
@@ -113,11 +120,12 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   const what = `the history shows activation ${earlier.operationId}`;
   const named = operationIn(configuration, afterOperationId);
   const mayBeNamed = activationResult === undefined && (named === undefined || wasOverBefore(named, earlier));
-  if (mayBeNamed) return `${what}; ${hint}`;
-  return `${what} and does not show that it was over before ${afterOperationId} (spec.afterOperationId) began; ask again after its end, or, where no end is shown, ${anew}`;
+  if (mayBeNamed) return `${what}; ${howToFollow(earlier.operationId)}`;
+  return `${what}, and does not show that this activation was over before ${afterOperationId} (spec.afterOperationId) began; create a new resource when this activation has ended, or, if the service shows no end, ${anew}`;
 }
 
-const anew = 'start again with a DisasterReset, which deletes the recovery points, and a raised enrollment';
+const anew =
+  'create a DisasterReset, which deletes the recovery points, and raise spec.enrollment of the DisasterProtection';
 
 /**
  * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. The
@@ -161,7 +169,9 @@ function nameless(
   };
   if (!entries.some(isUnexplained)) return undefined;
   const isLast = all.every((one) => one.id === spec.afterOperationId || isBehind(one, named));
-  const way = isLast ? `to activate again, ${anew}` : 'name the last RecoveryActivation in spec.afterOperationId';
+  const way = isLast
+    ? `to activate again, ${anew}`
+    : 'put the operation id of the last RecoveryActivation into spec.afterOperationId';
   return `the history shows an activation without its id, which may have made an environment live; ${way}`;
 }
 
@@ -186,9 +196,10 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
       !isBehind(one, named),
   );
   if (other === undefined) return undefined;
-  if (other.id !== undefined) return `the service accepted ${other.name} as operation ${other.id}; ${hint}`;
-  const instead = 'look in the service what became of it, and delete that resource if another activation is meant';
-  return `the service accepted ${other.name}, and does not show as which operation; ${instead}`;
+  if (other.id !== undefined)
+    return `the service accepted ${other.name} as operation ${other.id}; ${howToFollow(other.id)}`;
+  const instead = 'check in the service how that activation ended; to activate again, delete that RecoveryActivation';
+  return `the service accepted ${other.name}, and does not show its operation; ${instead}`;
 }
 
 /** True if `one` was accepted before `later`. Then `one` has ended, because the service runs one activation at a time. */
@@ -202,7 +213,7 @@ function isBehind(one: Related, later: Related | undefined): boolean {
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
-  const message = `the service works on ${operationInWords(active)}; wait for its end and create another resource`;
+  const message = `the service works on ${operationInWords(active)}; wait until this operation has ended, then create a new resource`;
   return never('OperationInProgress', message);
 }
 
@@ -210,7 +221,7 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   if (!isWarm(configuration)) return undefined;
   const { warmDestination } = configuration;
   if (warmDestination === undefined) {
-    const message = 'the service does not show the warm destination, so that spec.target cannot be checked';
+    const message = 'the service does not show the warm destination, so spec.target cannot be checked';
     return never('DestinationMismatch', message);
   }
   const { envName, appName, createNewApp } = namesOf(spec);
@@ -233,7 +244,7 @@ function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
   if (live.cutoffAt !== cutoffTime) {
-    const message = `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`;
+    const message = `the cutoff time of recovery point ${pointId} is ${live.cutoffAt}, but the spec has ${cutoffTime}`;
     return never('Superseded', message);
   }
   return live.generation === undefined ? undefined : movedOn(live.generation, configurationGeneration);

@@ -120,7 +120,7 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
-  const live = `whether environment "${namesOf(spec).envName}" is live`;
+  const live = `check in the service whether environment "${namesOf(spec).envName}" is live`;
   if (configuration === undefined) return live;
   const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
   const { operationId, cutoffAt } = configuration.activationResult ?? {};

@@ -85,7 +85,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unseen !== undefined) return unseen;
   if (isSeen && !mayBeLive(pass, configuration)) return vanished(pass, seen);
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show the result; check in the service whether environment "${namesOf(pass.spec).envName}" is live`;
   return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
 }
 
@@ -119,10 +119,10 @@ function working(configuration: ConfigurationItem, id: string): string {
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
   if (failedSteps === 0) return work;
   const failing = `${work}; ${failedSteps} steps in a row have failed`;
-  if (isWarm(configuration)) return `${failing}; if it does not recover, a DisasterReset ends it`;
+  if (isWarm(configuration)) return `${failing}; if the operation does not recover, a DisasterReset ends it`;
   return failedSteps < discardAfterSteps
-    ? `${failing}; from ${discardAfterSteps} on a discard may be possible`
-    : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
+    ? `${failing}; after ${discardAfterSteps} failed steps in a row a discard may be possible`
+    : `${failing}; a discard may be possible: to ask for the discard, create an ActivationDiscard`;
 }
 
 /**
@@ -148,10 +148,10 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   if (isOurs === true) return promoted(pass, result);
   const which = `operation ${result.operationId ?? '(not shown)'} activated the configuration`;
   if (isOurs === undefined) {
-    const message = `${which}; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
+    const message = `${which}; the service does not show the names of the recovered environment, and no answer named the operation, so it is not known if this request began the operation`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
-  const message = `${which}, but with another point or other names than the spec`;
+  const message = `${which}, but the recovery point or the names differ from the spec`;
   return id === undefined ? undefined : ended(pass, never('Superseded', message));
 }
 
@@ -174,12 +174,13 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
     seen.configuration === undefined
-      ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
-      : `${name} is not under way any more, and the service shows no result of it`;
+      ? `the service no longer shows the configuration, nor ${name}; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      : `the service no longer works on ${name}, and shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
-  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; it is looked at again`, apartMs);
+  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; the operator checks this again`, apartMs);
   if (unsure !== undefined) return unsure;
-  const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
+  const again =
+    'to try again, raise spec.attempt, because the service answers the same request with the same operation';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
   // The environment may have become live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
@@ -222,7 +223,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   conditions: ({ memory }) => [
     memory.facts.result === undefined
-      ? promotion.no('NotPromoted', 'no result of this activation is shown')
+      ? promotion.no('NotPromoted', 'the service shows no result of this activation')
       : promotion.yes('Promoted', 'the recovered environment is live'),
   ],
   untoldConditions: [notTold],

@@ -74,7 +74,10 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
+    return never(
+      'Superseded',
+      `the configuration has generation ${configuration.generation} now, which differs from the generation in the request`,
+    );
   }
   return busy(pass, configuration);
 }
@@ -99,12 +102,12 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const { id } = memory;
   const operation = configuration && operationIn(configuration, id);
   if (operation === undefined) {
-    const message = `the service does not show operation ${id ?? ''}; look there what came of it`;
+    const message = `the service does not show operation ${id ?? ''}; check in the service how the operation ended`;
     return unseenYet(pass, snapshot, 'validation') ?? ended(pass, never('UnknownState', message));
   }
   if (operation.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted it as operation ${id ?? ''}${stage} and has not shown its end yet`;
+  const message = `the service accepted the validation as operation ${id ?? ''}${stage} and has not shown its end yet`;
   const isActive = configuration !== undefined && activeIdOf(configuration) === id;
   const { phase = memory.facts.stage } = operation;
   const hasMoved = isActive || phase !== memory.facts.stage;
@@ -112,7 +115,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   if (snapshot.begunAt < quietSince + patienceMs) {
     return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
   }
-  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither an end nor an outcome; check in the service how the operation ended`;
   return ended(pass, never('UnknownState', silent));
 }
 
@@ -124,14 +127,14 @@ function endOf(operation: DrOperation): End {
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
     return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
   }
-  const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
+  const said = outcome === undefined ? 'the service does not show the outcome' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
     const why =
       'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
     return never('Superseded', `${said}: ${why}`);
   }
   if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);
-  const next = 'a failed one blocks recovery until its clean-up is verified and a later validation succeeds';
+  const next = 'a failed validation blocks recovery until its clean-up is verified and a later validation succeeds';
   return never('OperationFailed', `${said}; ${next}`);
 }
 
@@ -172,10 +175,13 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
   }
   return isEstablished
-    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule; this one does not change it')
+    ? scheduled.yes(
+        'ScheduleEstablished',
+        'validations also run by schedule; this validation does not change the schedule',
+      )
     : scheduled.no(
         'NoSchedule',
-        'validations do not run by schedule for this configuration yet; this one does not start the schedule',
+        'validations do not run by schedule for this configuration yet; this validation does not start the schedule',
       );
 }
 

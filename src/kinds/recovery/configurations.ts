@@ -211,6 +211,6 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
  */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;
-  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
+  const message = `the configuration has generation ${shown}, but the spec names generation ${pinned}`;
   return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
 }

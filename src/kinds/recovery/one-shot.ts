@@ -298,7 +298,7 @@ function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   return {
     reason: 'InProgress',
-    message: `the service accepted the ${noun}${which}, and does not show it yet`,
+    message: `the service accepted the ${noun}${which}, and does not show the operation yet`,
   } as const;
 }
 
@@ -346,7 +346,10 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
+    return never(
+      'JournalDamaged',
+      'the call in status.internal.journal is not the request in the spec; nothing is sent',
+    );
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
@@ -412,7 +415,7 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const limbo = limboOf(pass, journal, seen);
-  const why = 'the service shows that it is done, and a lost call may still arrive';
+  const why = 'the service shows that the request is done, and a call without an answer may still arrive';
   return waitWhileFrozen(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
 }
 
@@ -426,7 +429,8 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
     const isOver = limbo.isOver || fence !== undefined;
     const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
     if (own !== undefined) return own;
-    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    if (!limbo.settled)
+      return inDoubt(plan, pass, limbo.untilMs, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
     return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
@@ -441,7 +445,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   // Without a requestId the service would take a repeated request for a new one.
   const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the call was sent.
-  const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
+  const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
   // `fenceOf` has checked that the journal entry has exactly the body that the spec asks for.
   const body = writtenBody(journal) as Body;
@@ -476,9 +480,9 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
   if (untold === undefined)
     return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
   const { conflicted } = pass.memory.journal ?? {};
-  const refused = conflicted === undefined ? '' : ` after the service said "${inSpecWords(conflicted)}"`;
-  const why = `the answer was lost, nothing more is sent (${reason})${refused}, and the service does not show the result`;
-  return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
+  const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
+  const why = `the request may have been sent, nothing more is sent (${reason}), and the service does not show the result${refused}`;
+  return never('UnknownState', `${plan.words(pass)}: ${why}; ${untold}`);
 }
 
 /** Returns until when the call in the journal may still arrive. */
@@ -496,7 +500,7 @@ function limboOf(
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the service is watched for what came of it`;
+  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the operator watches the service for the result`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
@@ -545,7 +549,7 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten
-    ? 'the request is in the journal; whether the service accepted it is not known'
+    ? 'the request is in the journal; it is not known if the service accepted the request'
     : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

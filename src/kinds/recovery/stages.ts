@@ -23,7 +23,7 @@ export function stageNotices(
   const notices: Notice[] = [];
   if (stage !== undefined && stage !== before.stage) notices.push({ type: 'Normal', ...stageTold(name, stage) });
   if (failedSteps > (before.failedSteps ?? 0)) {
-    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name}: ${failedSteps} failed steps in a row` });
+    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name} has ${failedSteps} failed steps in a row` });
   }
   return notices;
 }

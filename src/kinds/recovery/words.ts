@@ -28,17 +28,17 @@ export function recoveryWords(): Readonly<Record<string, string>> {
  * Explains the service's codes that say why an environment cannot be protected, or why a protection needs attention.
  */
 const codes: Readonly<Record<string, string>> = {
-  presetUnsupported: 'disaster readiness does not support the preset of its app',
+  presetUnsupported: 'disaster readiness does not support the preset of the app',
   noPersistentVolume:
-    'it has no persistent volume, which a database gets with spec.atCreation.database.withPersistence of its HostedApp',
-  regionUnsupported: 'its region does not support disaster readiness',
+    'the environment has no persistent volume; a database gets a volume with spec.atCreation.database.withPersistence of its HostedApp',
+  regionUnsupported: 'the region of the environment does not support disaster readiness',
   noEligibleDestination: 'no region is eligible as spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
   catchingUp: 'the standby still applies a large copy',
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
-  enrollmentFailed: 'it could not be set up',
+  enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',
-  seedBoost: 'the standby is larger for the time of a large first copy',
+  seedBoost: 'the standby has a larger size until it has applied a large first copy',
   sustainedStandby: 'the standby keeps its full size',
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
