@@ -176,7 +176,7 @@ const aspects = {
   Stopped: nothing,
   AsSpecified: nothing,
   AddedByOthers:
-    'If the access is intended, do nothing. Otherwise set `onServiceAdd: Remove`, which also works if you set it only until the access is removed; or add the environment to the spec and remove it again.',
+    'If the access is intended, do nothing. Otherwise set `onServiceAdd: Remove` until the access is removed. Or add the environment to the spec, and remove the environment from the spec again.',
   NothingAdded: nothing,
   FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,
@@ -193,9 +193,9 @@ const aspects = {
     'Nothing to do. The standby costs more than at the standard size, which is too small for the changes.',
   SeedBoost: byItself,
   UnknownState:
-    "Check the operation or the protection that the message names in the service's console. If the message has a state that the operator does not know, update the operator, or report the state.",
+    "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",
   NotDisclosed:
-    "For an activation, check in the service's console how it ended. Edits of the DisasterProtection wait until you delete the RecoveryActivation. Otherwise do nothing.",
+    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; edits of the DisasterProtection wait until you delete the RecoveryActivation. Otherwise do nothing.",
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: "Wait for the first snapshot. If no snapshot comes, check the protection in the service's console.",

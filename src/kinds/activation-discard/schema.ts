@@ -10,13 +10,13 @@ export const ActivationDiscardSpec = recovery.once(
   specInAccount('The activation to discard, and the time until which the request may be sent.', {
     protectionRef: objectRef('The DisasterProtection in this namespace whose activation is discarded.'),
     configurationId: serviceId(
-      'The id of the configuration. Nothing is sent if the DisasterProtection has a different configuration when the request would be sent.',
+      'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
     ),
     operationId: serviceId(
       'The id of the activation, copied from status.activeOperation.operationId of the DisasterProtection.',
     ),
     configurationGeneration: wholeNumber(
-      'The generation of the configuration (API field: expectedGeneration). Nothing is sent if the configuration has a different generation when the request would be sent.',
+      'The generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',
     ),
     acknowledgements: recovery.acknowledgements(
       'The risks that you accept. DiscardsRecoveredData: the data recovered so far is deleted (API field: discardAcknowledged).',

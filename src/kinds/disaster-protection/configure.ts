@@ -30,8 +30,8 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * Maximum age of the lists on which a call is decided. Also the pause before a request whose answer was lost is sent
- * again.
+ * Maximum age of the lists that decide about a configure call. Also the pause before a request whose answer was lost is
+ * sent again.
  */
 export const resendMs = 15_000;
 

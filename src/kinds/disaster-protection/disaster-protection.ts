@@ -34,8 +34,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Look up the configuration by its id even before the first list. The account counts which resources look up their
-  // own objects, so as to notice missing ones.
+  // Look up the configuration by its id even before the first list. From these look-ups the account learns which
+  // objects its resources need, and notices when objects are missing.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined

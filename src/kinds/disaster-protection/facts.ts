@@ -57,8 +57,8 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /**
- * Returns the operations for status, newest first. Each operation that a RecoveryActivation began has the requestId of
- * that resource; these operations stay in status even if the service no longer lists them.
+ * Returns the operations for status, newest first. An operation that a RecoveryActivation began has the requestId of
+ * that resource, and stays in status even if the service no longer lists the operation.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const requests = requestsOf(pass, configuration);
@@ -82,7 +82,8 @@ function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
-    // If no answer named the operation, ignore it until its result proves that the RecoveryActivation began it.
+    // Ignore an operation that no answer of the service named, until its result proves that the RecoveryActivation
+    // began the operation.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
@@ -90,8 +91,8 @@ function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem
 }
 
 /**
- * Shortens the list of operations to its limit. Drops the oldest operations first, and operations that a
- * RecoveryActivation began last.
+ * Shortens the list of operations to its limit. Drops the oldest operations first. Operations that a RecoveryActivation
+ * began are dropped only after all others.
  */
 function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
   const surplus = Math.max(0, all.length - longestList);

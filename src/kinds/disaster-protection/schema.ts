@@ -36,7 +36,7 @@ const Storage = withRule(
       storages,
     ),
     credentialId: serviceId(
-      'The id of the credential for your own storage, in the service (API field: storageCredentialId).',
+      "The service's id of the credential for your own storage (API field: storageCredentialId).",
     ).optional(),
   }),
   {
@@ -167,7 +167,7 @@ const Source = shown('The protected environment, as the list of sources shows it
   unsupportedReasons: listOf(
     'The reasons why the service cannot protect the environment.',
     text(
-      'An explanation with the code of the service in brackets, or the quoted code if the operator does not know it.',
+      'An explanation with the code of the service in brackets, or the quoted code if the operator does not know the code.',
       {
         max: 256,
       },

@@ -129,7 +129,7 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // If the call leaves storage out, the service chooses the storage.
+      // If the configure call leaves storage out, the service chooses the storage.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );

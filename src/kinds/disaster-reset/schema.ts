@@ -17,7 +17,7 @@ import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 const Configuration = fields('A configuration that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration. Nothing is sent if the generation is different when the request would be sent.',
+    'The generation of the configuration. The request is sent only while the configuration has this generation.',
   ),
 });
 
@@ -29,7 +29,7 @@ const Fields = specInAccount('The protection to wipe, and the time until which t
   environmentRef: environmentRef('sourceAppEnvId').optional(),
   configurationId: serviceId('The id of the configuration to wipe; required with scope Environment.').optional(),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration to wipe; required with scope Environment. Nothing is sent if the generation is different when the request would be sent.',
+    'The generation of the configuration to wipe; required with scope Environment. The request is sent only while the configuration has this generation.',
   ).optional(),
   configurations: listByKey(
     'All configurations of the account that you know; required with scope Account. Nothing is sent if the account has any other configuration.',

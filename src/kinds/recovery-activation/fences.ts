@@ -92,7 +92,7 @@ export function sameRequest(operationId: string): string {
 }
 
 /** Says how to ask for an activation after an earlier one. */
-function howToFollow(operationId = 'the id of that operation'): string {
+function howToFollow(operationId = "the operation's id"): string {
   return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
 }
 
@@ -109,7 +109,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
-    return `activation ${active.operationId ?? '(its id is not shown)'} is under way`;
+    return `activation ${active.operationId ?? '(the service does not show the id)'} is under way`;
   }
   const others = activities.filter(
     (activity) =>
@@ -172,7 +172,7 @@ function nameless(
   const way = isLast
     ? `to activate again, ${anew}`
     : 'put the operation id of the last RecoveryActivation into spec.afterOperationId';
-  return `the history shows an activation without its id, which may have made an environment live; ${way}`;
+  return `the history shows an activation without an id, which may have made an environment live; ${way}`;
 }
 
 function cutoffOf({ spec }: Related): string | undefined {

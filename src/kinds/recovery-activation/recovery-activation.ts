@@ -177,7 +177,13 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
       ? `the service no longer shows the configuration, nor ${name}; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
       : `the service no longer works on ${name}, and shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
-  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; the operator checks this again`, apartMs);
+  const unsure = provenTwice(
+    pass,
+    seen.snapshot,
+    'InProgress',
+    `${message}; the operator reads the service once more before the activation counts as ended`,
+    apartMs,
+  );
   if (unsure !== undefined) return unsure;
   const again =
     'to try again, raise spec.attempt, because the service answers the same request with the same operation';

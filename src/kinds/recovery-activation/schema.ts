@@ -33,7 +33,7 @@ export const RecoveryActivationSpec = recovery.once(
     {
       protectionRef: objectRef('The DisasterProtection in this namespace whose environment is recovered.'),
       configurationId: serviceId(
-        'The id of the configuration. Nothing is sent if the DisasterProtection has a different configuration when the request would be sent.',
+        'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
       ),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(

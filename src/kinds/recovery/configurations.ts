@@ -66,7 +66,7 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
-/** Returns the operation that the service works on, followed by its history. */
+/** Returns the operation that the service works on, followed by the operations in the history of the configuration. */
 export function operationsOf(configuration: ConfigurationItem): readonly DrOperation[] {
   const active = activeOf(configuration);
   return [...(active === undefined ? [] : [active]), ...configuration.activities];
@@ -90,7 +90,7 @@ export function newOperationId(
 
 /** Describes an operation for messages by its id. */
 export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
-  return `operation ${operationId ?? '(its id is not shown)'}`;
+  return `operation ${operationId ?? '(the service does not show the id)'}`;
 }
 
 /** Returns the activation that the service works on, if any. */
@@ -142,8 +142,8 @@ export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean
 }
 
 /**
- * True if an activation was over before `later` began: its end is earlier, or its start is. The service begins no
- * activation while another is in progress.
+ * True if an activation was over before `later` began: its end or its start is before the start of `later`. The service
+ * begins no activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;

@@ -173,7 +173,7 @@ export function protectionNeed({ name }: { readonly name: string }): ReferenceNe
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** Maximum age of the lists on which a call is decided. */
+/** Maximum age of the lists that decide about a call. */
 const freshMs = 15_000;
 /** Pause before the same request is sent again after its answer was lost. */
 const resendMs = 15_000;
@@ -224,8 +224,8 @@ function answeredAt({ memory, notes, askedAt }: AnyPass): number {
 }
 
 /**
- * Adds the time from `answeredAt` to the notes of a step. Not for a step that sends a new call, because a new call has
- * its own answer.
+ * Adds the time from `answeredAt` to the notes of a step. A step that sends a new call gets no such note, because a new
+ * call has its own answer.
  */
 function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
@@ -261,8 +261,8 @@ export function lookingAgain<Facts>(
 }
 
 /**
- * Removes from the notes that a list did not show an object, unless the step has notes of its own. Only two lists in a
- * row prove that the object is gone.
+ * Forgets that a list did not show an object, unless the step has notes of its own. Only two such lists in a row prove
+ * that the object is gone.
  */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;

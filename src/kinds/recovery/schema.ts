@@ -113,7 +113,7 @@ export const sizing = shown(
   'The size of the environment at the recovery point, as a preview. The size is never sent (API field: retainedSizing).',
   {
     replicas: count('Number of replicas.'),
-    zClouds: size('Standard units per replica.'),
+    zClouds: size('Standard units of CPU and memory per replica (API field: zClouds).'),
     cpu: size('CPU cores per replica.'),
     cpuRequest: size('Requested CPU cores per replica.'),
     memoryMb: size('Memory per replica in decimal MB.'),

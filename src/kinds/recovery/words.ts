@@ -32,7 +32,7 @@ const codes: Readonly<Record<string, string>> = {
   noPersistentVolume:
     'the environment has no persistent volume; a database gets a volume with spec.atCreation.database.withPersistence of its HostedApp',
   regionUnsupported: 'the region of the environment does not support disaster readiness',
-  noEligibleDestination: 'no region is eligible as spec.destinationRegion',
+  noEligibleDestination: 'the service offers no eligible region for spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
   catchingUp: 'the standby still applies a large copy',
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',

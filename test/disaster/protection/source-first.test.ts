@@ -78,7 +78,7 @@ describe('a protection that is not there yet', () => {
 
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/NotEligible');
     const words =
-      /does not support the preset of the app \(presetUnsupported\); the environment has no persistent volume,.* \(noPersistentVolume\);/;
+      /does not support the preset of the app \(presetUnsupported\); the environment has no persistent volume; .* \(noPersistentVolume\);/;
     expect(sentenceOf(world, kind, 'orders')).toMatch(words);
     expect(statusOf<Shown>(world, kind, 'orders').source?.unsupportedReasons?.join('; ').concat(';')).toMatch(words);
   });
