@@ -1,8 +1,11 @@
-/** Builds the configuration for Argo CD: health checks of our kinds, and the actions that its web page offers. */
+/**
+ * Builds the Argo CD configuration for the operator's kinds: health checks, and actions for the web page of Argo CD.
+ */
 import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
 const forAll = ['refresh', 'pause', 'resume'];
-// The kinds that activate, discard or reset a recovery have no action here, so that nobody starts one with a single click.
+// The kinds that activate, discard or reset a recovery have no Argo CD action, so that nobody starts such an operation
+// with a single click.
 const forOne: Readonly<Record<string, readonly string[]>> = {
   AppEnvironment: ['redeploy', 'stop', 'start'],
   DisasterProtection: ['validate-now'],

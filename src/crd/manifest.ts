@@ -80,20 +80,22 @@ function statusSchema(kind: KindIdentity): Structural {
   const facts = Object.entries(own.properties ?? {});
   const twice = facts.map(([name]) => name).filter((name) => name in taken);
   if (twice.length > 0)
-    throw new Error(`${kind.kind} has status fields that every kind has already: ${twice.join(', ')}`);
+    throw new Error(`the status of ${kind.kind} repeats fields that the status of every kind has: ${twice.join(', ')}`);
   const isInternal = (name: string) => kind.internal?.includes(name) === true;
   const stray = kind.internal?.filter((name) => own.properties?.[name] === undefined) ?? [];
-  if (stray.length > 0) throw new Error(`${kind.kind} has no facts of the name ${stray.join(', ')}`);
+  if (stray.length > 0)
+    throw new Error(`the internal status fields of ${kind.kind} are not in its schema: ${stray.join(', ')}`);
   return {
     type: 'object',
-    description: 'What the operator found and did. It is never written by hand.',
+    description:
+      'The state that the operator has found in the service, and what the operator has done. Never edit status by hand.',
     properties: {
       ...shared.properties,
       ...Object.fromEntries(facts.filter(([name]) => !isInternal(name))),
       internal: {
         type: 'object',
         description:
-          'What the operator must find again. It may change with every version of the operator: nothing else reads or writes it.',
+          'Data that the operator needs after a restart. Its fields may change with every version of the operator; nothing else may read or write them.',
         properties: { ...internal.properties, ...Object.fromEntries(facts.filter(([name]) => isInternal(name))) },
       },
     },
@@ -101,8 +103,8 @@ function statusSchema(kind: KindIdentity): Structural {
 }
 
 /**
- * Builds CEL rules for spec fields that default to metadata.name. The rules are at the root of the schema, because only there
- * can a rule read both.
+ * Builds CEL rules for spec fields that default to metadata.name. The rules are at the root of the schema, because only
+ * a rule at the root can read both spec and metadata.
  */
 function nameRules(spec: z.ZodType): readonly CelRule[] {
   if (!(spec instanceof z.ZodObject)) return [];
@@ -121,7 +123,8 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
     message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
   };
   const rule = `${effective('self')} == ${effective('oldSelf')}`;
-  // Kubernetes allows 253 characters in a name, so a larger limit needs no rule.
+  // A Kubernetes name has at most 253 characters, so a field that allows 253 or more needs no rule about the length of
+  // the name.
   return [
     ...(maxLength < 253 ? [fits] : []),
     ...(fixed === undefined ? [] : [{ rule, message: fixed, reason: 'FieldValueForbidden' } as const]),
@@ -134,19 +137,26 @@ function columns(kind: KindIdentity): readonly Column[] {
   const id: readonly Column[] =
     kind.idWord === undefined
       ? []
-      : [{ name: 'ID', path: '.status.externalId', wide: true, description: 'The id in the service.' }];
+      : [{ name: 'ID', path: '.status.externalId', wide: true, description: 'The id of the object in the service.' }];
   return [
     {
       name: 'READY',
       path: `${ready}.status`,
       description:
-        kind.life === 'account' ? 'Whether the credential opens the account.' : 'Whether the service equals the spec.',
+        kind.life === 'account'
+          ? 'True if the credential gives access to the account.'
+          : 'True if the service equals the spec, or has carried out the request.',
     },
-    { name: 'REASON', path: `${ready}.reason`, description: 'Why.' },
+    { name: 'REASON', path: `${ready}.reason`, description: 'The reason of the condition Ready.' },
     ...kind.columns,
     ...id,
-    { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'Why, as a sentence.' },
-    { name: 'AGE', path: '.metadata.creationTimestamp', type: 'date', description: 'How old the resource is.' },
+    { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'The message of the condition Ready.' },
+    {
+      name: 'AGE',
+      path: '.metadata.creationTimestamp',
+      type: 'date',
+      description: 'Time since the resource was created.',
+    },
   ];
 }
 

@@ -30,7 +30,10 @@ export function outputs(kinds: readonly KindIdentity[], read: ReadFile): Readonl
   ]);
 }
 
-/** Builds the files to install twice, for Kustomize and for Helm, because neither can read files outside its own folder. */
+/**
+ * Builds the installation files, each once for Kustomize and once for Helm, because neither tool can read files outside
+ * its own folder.
+ */
 function installed(kinds: readonly KindIdentity[]): readonly (readonly [string, string])[] {
   const kustomize = 'deploy/kustomize';
   const chart = 'deploy/helm/apphosting-operator/files';
@@ -69,6 +72,6 @@ function rules(read: ReadFile): readonly (readonly [string, string])[] {
 function sampleOf(kind: KindIdentity, read: ReadFile): string {
   const name = `${pageName(kind.kind)}.yaml`;
   const sample = read(`deploy/samples/${name}`) ?? read(`deploy/samples-more/${name}`);
-  if (sample === undefined) throw new Error(`${kind.kind} has no sample: write deploy/samples-more/${name}`);
+  if (sample === undefined) throw new Error(`the kind ${kind.kind} has no sample: write deploy/samples-more/${name}`);
   return sample;
 }

@@ -10,7 +10,10 @@ interface Policy {
   readonly operations: readonly ('CREATE' | 'UPDATE')[];
   readonly resources: readonly string[];
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
-  /** A CEL expression. It may call `authorizer` once only, because each call uses up a third of the cost limit of an expression. */
+  /**
+   * A CEL expression. The expression may call `authorizer` only once, because each call uses up a third of the cost
+   * limit.
+   */
   readonly expression: string;
   readonly message: string;
 }
@@ -29,7 +32,8 @@ function inEffect({ name, operations, resources, variables, expression, message 
         resourceRules: [{ apiGroups: [group], apiVersions: [version], operations, resources }],
       },
       ...(variables !== undefined && { variables }),
-      // With the default reason, `Invalid`, some tools delete the refused object and create it again.
+      // Do not use the default reason, `Invalid`: on `Invalid`, some tools delete the refused object and create it
+      // again.
       validations: [{ expression, message, reason: 'Forbidden' }],
     },
   };
@@ -49,8 +53,8 @@ export function activationPolicy(): readonly object[] {
 }
 
 /**
- * Allows only users who may read the Secrets of a namespace to refer to a Secret in a resource. A resource may keep references
- * that it already had.
+ * Allows a user to refer to a Secret in a resource only if the user may read the Secrets of the namespace. An update
+ * may keep references that the resource already had.
  */
 export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonly object[] {
   return kinds
@@ -68,7 +72,7 @@ export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonl
         ],
         expression:
           "variables.named.all(name, name in variables.before) || authorizer.group('').resource('secrets').namespace(object.metadata.namespace).check('get').allowed()",
-        message: 'you need the verb "get" on Secrets in this namespace to let a resource use one',
+        message: 'you need the verb "get" on Secrets in this namespace to let a resource use a Secret',
       });
     });
 }
@@ -76,7 +80,7 @@ export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonl
 /** The path to a field in a spec: names of properties, `[]` for the items of a list, `{}` for the values of a map. */
 type Path = readonly string[];
 
-/** Finds every path at which a spec of this kind can refer to a Secret. */
+/** Finds every path at which the spec of a kind can refer to a Secret. */
 export function secretPaths(kind: KindIdentity): readonly Path[] {
   return manifest(kind).spec.versions.flatMap(({ schema }) => pathsIn(schema.openAPIV3Schema.properties.spec));
 }
@@ -95,7 +99,10 @@ function pathsIn(node: Structural): readonly Path[] {
   return below.flatMap(([step, child]) => pathsIn(child).map((path) => [step, ...path]));
 }
 
-/** Builds a CEL expression that lists the names at these paths; the expression skips paths that are absent. */
+/**
+ * Builds a CEL expression that lists the names of Secrets at the given paths of an object; the expression skips absent
+ * paths.
+ */
 function namesAt(object: string, paths: readonly Path[]): string {
   const lists = paths.map((path) => optionalsAt(`${object}.spec`, path));
   return `(${lists.join(' + ')}).filter(name, name.hasValue()).map(name, name.value())`;

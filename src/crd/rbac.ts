@@ -1,64 +1,68 @@
-/** Builds the RBAC roles. The operator gets only the permissions that it uses; people get roles that match how dangerous each kind is. */
+/**
+ * Builds the RBAC roles. The operator gets only the permissions that it uses. Users get roles that match how dangerous
+ * each kind is.
+ */
 import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
-/** A permission that the operator needs for resources that are not of its own kinds. */
+/** A permission that the operator needs for resources of other API groups, such as Secrets. */
 interface KubePermission {
   readonly group: string;
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
   /**
-   * Where the permission is granted. `objects`: in namespaces with our resources; `own`: in the operator's namespace;
-   * `cluster`: on cluster-scoped resources.
+   * Where the permission is granted.
+   * `objects`: in every namespace whose resources the operator serves; `own`: in the operator's namespace; `cluster`:
+   * on cluster-scoped resources.
    */
   readonly where: 'objects' | 'own' | 'cluster';
   /** Why the operator needs the permission, as docs/security.md and the generated files show it. */
   readonly because: string;
 }
 
-/** All permissions that the operator needs for resources that are not of its own kinds. */
+/** All permissions that the operator needs for resources of other API groups, such as Secrets and Leases. */
 export const accesses: readonly KubePermission[] = [
   {
     group: '',
     resources: ['secrets'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because: 'reads the Secrets that specs name, and sees when they change; with --secret-watch=off only get is used',
+    because: 'The operator reads and watches the Secrets that specs name; with --secret-watch=off it uses only get.',
   },
   {
     group: '',
     resources: ['configmaps'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because:
-      'reads the ConfigMaps that specs name, and sees when they change; with --secret-watch=off only get is used',
+    because: 'The operator reads and watches the ConfigMaps that specs name; with --secret-watch=off it uses only get.',
   },
   {
     group: 'events.k8s.io',
     resources: ['events'],
     verbs: ['create', 'patch'],
     where: 'objects',
-    because: 'tells what happened to a resource',
+    because: 'The operator creates events about what happened to a resource.',
   },
   {
     group: '',
     resources: ['namespaces'],
     verbs: ['list', 'watch'],
     where: 'cluster',
-    because: 'decides by labels which namespaces may use a ClusterHostingAccount',
+    because: 'The operator reads the labels of namespaces, to decide which namespaces may use a ClusterHostingAccount.',
   },
   {
     group: 'coordination.k8s.io',
     resources: ['leases'],
     verbs: ['get', 'create', 'update'],
     where: 'own',
-    because: 'agrees with its other replicas on who acts',
+    because: 'The replicas of the operator elect their leader with a Lease.',
   },
   {
     group: '',
     resources: ['secrets'],
     verbs: ['get', 'create'],
     where: 'own',
-    because: 'keeps the key of its fingerprints and marks, and reads the Secrets of cluster accounts',
+    because:
+      'The operator stores its key for fingerprints and marks in a Secret, and reads the Secrets that ClusterHostingAccounts name.',
   },
 ];
 
@@ -83,7 +87,10 @@ function role(kind: Role['kind'], name: string, rules: readonly PolicyRule[], la
 
 const plurals = (kinds: readonly KindIdentity[]) => kinds.map(({ plural }) => plural);
 
-/** Lets the operator read our kinds, write their status, and set finalizers on the kinds whose deletion calls the service. */
+/**
+ * Builds the rules that let the operator read its own kinds, write their status, and set finalizers on the kinds whose
+ * deletion calls the service.
+ */
 function ownKinds(kinds: readonly KindIdentity[]): readonly PolicyRule[] {
   const held = kinds.filter(({ holds }) => holds);
   const of = (resources: readonly string[], verbs: readonly string[]) => ({ apiGroups: [group], resources, verbs });
@@ -123,7 +130,7 @@ export function ownNamespace(): readonly Role[] {
   return [role('Role', 'apphosting-operator-own', used(['own']))];
 }
 
-/** The kinds that users with the role `edit` cannot write, each with the role that can. */
+/** The kinds that users with the role `edit` cannot write, each with the group of users that can write the kind. */
 const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'resetter'>> = {
   HostingAccount: 'admin',
   MemberAccess: 'admin',
@@ -134,14 +141,14 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// The spec of a recovery request is immutable, so people use `patch` only to change its metadata.
+// Users cannot change the spec of a recovery request, so `patch` is only for its metadata, and `update` is not granted.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>
   Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));
 
 /**
- * Builds the roles for people. The roles for view, edit and admin are aggregated to the ClusterRoles of the same name; an
- * administrator binds the roles for activation and reset separately.
+ * Builds the roles for users. The roles for view, edit and admin are aggregated to the ClusterRoles of the same name.
+ * An administrator binds the roles for activation and reset separately.
  */
 export function forUsers(kinds: readonly KindIdentity[]): readonly Role[] {
   const by = (who: string | undefined) => plurals(kinds.filter(({ kind }) => guarded[kind] === who));

@@ -1,4 +1,4 @@
-/** Builds the reference page of each kind. Replaces only the generated parts of a page, which are between markers. */
+/** Builds the reference page of each kind. Replaces only the parts of a page between the markers of generated text. */
 import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';
@@ -12,7 +12,7 @@ export function pageName(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '-').toLowerCase();
 }
 
-/** Renews the generated parts of a kind's existing page, or builds a new page. */
+/** Renews the generated parts of a kind's existing page, or builds the page if there is none. */
 export function page(kind: KindIdentity, existing: string | undefined, sample: string): string {
   const { spec, status } = schemasOf(kind);
   const parts: Readonly<Record<string, string>> = {
@@ -54,7 +54,7 @@ function skeleton(kind: KindIdentity): string {
     `## Working with ${/^[AEIOU]/u.test(kind.kind) ? 'an' : 'a'} ${kind.kind}`,
     '## Status',
     slot('status'),
-    'The reasons of its conditions:',
+    'The reasons of the conditions:',
     slot('reasons'),
     '',
   ].join('\n\n');
@@ -70,7 +70,7 @@ function identityTable(kind: KindIdentity): string {
     row('scope', kind.scope === 'Namespaced' ? 'one namespace' : 'the cluster'),
     row('field selectors', kind.selectable.map((path) => `\`${path.slice(1)}\``).join(', ')),
     '',
-    'What holds for every kind, such as annotations and `lifecycle`, is in [resources.md](../resources.md).',
+    'Features of every kind, such as annotations and `lifecycle`, are described in [resources.md](../resources.md).',
   ].join('\n');
 }
 
@@ -78,11 +78,11 @@ interface Field {
   readonly path: string;
   readonly node: Structural;
   readonly required: boolean;
-  /** False for list items and map values, which have no field name. */
+  /** False for list items and map values, because these have no field name. */
   readonly isNamed: boolean;
 }
 
-/** Lists everything below a node: its fields, the items of its lists and the values of its maps. */
+/** Lists everything below a node of a schema: its fields, the items of its lists and the values of its maps. */
 function fieldsOf(node: Structural, path: string): readonly Field[] {
   const { properties = {}, required = [], items, additionalProperties: values } = node;
   const unnamed = (at: string, child: Structural) => ({ path: at, node: child, required: false, isNamed: false });
@@ -132,7 +132,10 @@ function ruleList(root: Structural): string {
 
 const all = Object.values(chapters).flatMap((chapter) => Object.keys(chapter) as Reason[]);
 
-/** Builds a table of reasons, each with its meaning and what to do. `up` is the relative path from the page to the folder docs. */
+/**
+ * Builds a table of condition reasons, each with its meaning and what to do. `up` is the relative path from the page
+ * with the table to the folder docs.
+ */
 function reasonTable(names: readonly Reason[], up = '../'): string {
   const rows = names.map((name) => {
     const remedy = remedies[name].replaceAll('](', `](${up}`);

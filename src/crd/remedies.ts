@@ -1,196 +1,216 @@
 /**
- * Says what to do about each reason of a condition. The generator copies these texts to docs/troubleshooting.md and to the
- * pages of the kinds.
+ * The remedies: texts that say what to do about each reason of a condition. The generator copies these texts to
+ * docs/troubleshooting.md and to the pages of the kinds.
  */
 import type { Reason } from '../engine/kind/contract/reasons.ts';
 
 type Remedies = Partial<Readonly<Record<Reason, string>>>;
 
 const nothing = 'Nothing.';
-const byItself = 'Nothing: it goes on by itself.';
+const byItself = 'Nothing to do: the operator continues by itself.';
 
 const ready = {
   InSync: nothing,
   Observed:
-    'Nothing, if only looking is meant. Otherwise set `spec.lifecycle.managementPolicy: Manage`, and that of the account too.',
+    'To let the operator change the service, set `spec.lifecycle.managementPolicy: Manage` on this resource and on its account. To only observe the service, do nothing.',
   Succeeded: nothing,
-  DeployAssumed: 'Nothing, or set the annotation `apphosting.dev/redeploy-at` to have it deployed once more.',
+  DeployAssumed:
+    'Nothing to do. To deploy the environment again anyway, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:
-    'Nothing for now. Put what should run into `spec.deploy`, or set another `apphosting.dev/roll-back-at` to go back once more.',
+    'To deploy something else, change `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
-    'Nothing. Before an upgrade, look in the console for the id of the installation, and for a step that is left to you, and put the id into `spec.externalId`.',
-  DeployHeld: 'Set `spec.powerState: Running` when it is to run.',
-  PendingNextBuild: 'Nothing until the next build. To start one now, change `spec.deploy.build.revision`.',
+    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check in the console if a step is left to you.",
+  DeployHeld: 'To start the environment, set `spec.powerState: Running`; the change is then deployed.',
+  PendingNextBuild: 'Wait for the next build, or change `spec.deploy.build.revision` to start a build now.',
 } as const satisfies Remedies;
 
 const waiting = {
   Paused: 'Remove the annotation `apphosting.dev/paused`.',
   ReadingService:
-    'Nothing for a minute or so. If it stays, look at the account, and at `apphosting_mirror_lists_total` for why lists cannot be read.',
+    'Wait for about a minute. If the reason stays, check the status of the account; the metric `apphosting_mirror_lists_total` counts why lists cannot be read.',
   Creating: byItself,
   Requesting: byItself,
   Updating: byItself,
   Deleting: byItself,
   InDoubt:
-    'Nothing for two and a half minutes (`--call-deadline-seconds` and `--horizon-seconds` together). Then [the runbook](runbooks/call-in-doubt.md). Never delete and create the resource to hurry it.',
-  CreateInProgress: 'Nothing, if the other resource is meant too. Otherwise give one of them another `spec.name`.',
+    'Wait for two and a half minutes (the sum of `--call-deadline-seconds` and `--horizon-seconds`), then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
+  CreateInProgress:
+    'If both resources are intended, do nothing. Otherwise give one of the two resources another `spec.name`.',
   EnvironmentInDoubt:
-    'Nothing: it goes on when the outcome of the call that the message names is known, or when that call can no longer arrive.',
-  TakeOver: 'Nothing: it goes on after one horizon (two minutes by default).',
+    'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',
+  TakeOver: 'Nothing to do: the operator continues after the time in `--horizon-seconds` (two minutes by default).',
   ReferenceNotReady:
-    'Look at the object that the message names: `kubectl get` it. Is it in the same namespace, and spelled so?',
+    'Check with `kubectl get` that the object in the message exists in the same namespace under exactly this name, and that it is Ready.',
   SecretMissing:
-    'Create the Secret, or the key, that the message names. It is seen at once; with `--secret-watch=off` within about a minute.',
+    'Create the Secret, or the key in the Secret, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
   ConfigMapMissing:
-    'Create the ConfigMap, or the key, that the message names. It is seen at once; with `--secret-watch=off` within about a minute.',
-  AccountNotReady: 'Look at the account: `kubectl get hostingaccount default`, or the one of `spec.accountRef`.',
-  Throttled: 'Nothing once. Often: [the runbook](runbooks/budget-exhausted.md).',
+    'Create the ConfigMap, or the key in the ConfigMap, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
+  AccountNotReady:
+    'Check the status of the account that `spec.accountRef` names, by default with `kubectl get hostingaccount default`.',
+  Throttled:
+    'If this happens once, do nothing. If this happens often, follow [the runbook](runbooks/budget-exhausted.md).',
   ServiceUnavailable:
-    'Nothing while the service is down. If it is up: the message says whether the name, the connection, the certificate or the answer failed.',
-  DangerousCredential: 'Put right the Secret of `spec.dangerousCredentialsRef` of the account.',
-  InternalError:
-    'Look at the log of the operator for the details, and report them. The other resources are not held up by it.',
+    'If the service is down, wait. If the service is up, correct what the message names: the DNS name, the connection, the certificate or the answer.',
+  DangerousCredential: 'Correct the Secret that `spec.dangerousCredentialsRef` of the account names.',
+  InternalError: 'Find the details in the log of the operator, and report the bug. Other resources are not affected.',
   DeletionBlocked:
-    'Remove what the message names, such as alerts that use a contact point; or let only the resource go with `apphosting.dev/on-delete: Retain`.',
-  ObjectMissing: 'Nothing: it is looked for again, and what follows depends on `spec.lifecycle.onMissing`.',
-  InUse: 'Delete the resources that the message names, or give them time to go.',
+    'Remove what the message names, such as alerts that use a contact point. To delete only the resource and keep the object in the service, set the annotation `apphosting.dev/on-delete: Retain`.',
+  ObjectMissing:
+    'Nothing to do: the operator looks for the object again. If the object is gone, `spec.lifecycle.onMissing` decides what happens.',
+  InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
-    "Create the environment in the service's console. It is bound within a poll; the annotation `apphosting.dev/reconcile-at` makes the operator look at once.",
+    "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
   Preparing: byItself,
   InProgress: byItself,
   OperationInProgress:
-    'Nothing: the request is sent when the other operation has ended, which `status.activeOperation` of the protection shows.',
-  ClockUnsure: 'Set the clock of the node that the operator runs on (NTP). The message says which clocks differ.',
-  CleanupPending: 'Nothing; it ends when the service has removed its leftovers.',
+    'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. Then the request is sent.',
+  ClockUnsure:
+    'Correct the clock of the node on which the operator runs, for example with NTP. The message says which clocks differ.',
+  CleanupPending: 'Nothing to do: wait until the service has finished its clean-up.',
 } as const satisfies Remedies;
 
 const stalled = {
   InvalidSpec: 'Correct the field that the message names.',
-  Rejected: 'Change what the service refuses; the message has its words.',
-  Forbidden: 'Give the member of the token the permission that the message names, or use a token that has it.',
-  Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
+  Rejected: 'Change what the service refuses; the message has the explanation of the service.',
+  Forbidden:
+    'Give the permission in the message to the member to whom the token belongs, or use a token with this permission.',
+  Unauthorized:
+    'Put a valid token into the Secret of the account; see [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
-    'Does `baseUrl` lead to the service, and not to a proxy or a login page? If it does, the service has changed: update the operator, or report it.',
-  AlreadyExists: 'Take it over with the line in the message, or choose another `spec.name` (`spec.appName`).',
-  Ambiguous: 'Look in the service which one it is, and name its id in `spec.externalId`. Remove the others by hand.',
-  Claimed: 'Delete one of the two resources, or let it name another object.',
+    'Check that `baseUrl` leads to the service, and not to a proxy or a login page. If it leads to the service, the API has changed: update the operator, or report the message.',
+  AlreadyExists:
+    'Adopt the existing object with the line in the message, or choose another `spec.name` (or `spec.appName`).',
+  Ambiguous:
+    "Find the right object in the service's console, and put its id into `spec.externalId`. Remove the other objects by hand.",
+  Claimed: 'Delete one of the two resources, or change the spec of one so that it names another object.',
   AdoptionNotAllowed:
-    'Set `spec.lifecycle.adoption: ById` (or `ByName`) on the account, if this namespace may take it over; or do not name the id.',
-  UnknownPreset: 'Use one of `status.catalog` of the account; the message names the nearest.',
-  UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message names the nearest.',
+    'If this namespace may adopt the object, set `spec.lifecycle.adoption: ById` (or `ByName`) on the account. Otherwise remove the id from the spec.',
+  UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message names the most similar one.',
+  UnknownSolution:
+    'Use a solution that `status.catalog.solutions` of the account lists; the message names the most similar one.',
   EnvironmentChanged:
-    'If the environment was renamed by mistake, give it its old name back. Otherwise create a resource of another name for the environment as it is now; a MemberAccess needs only an edit of its spec.',
+    'If the environment was renamed by mistake, give the environment its old name back. Otherwise create a new resource, with another name, for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
-    'Look at the environment in the console. If all is well there, update the operator, or report the unknown value.',
-  NeverDeployed: 'Deploy something: `spec.deploy`.',
-  RollbackRefused: 'Name another content version, or deploy an image or a build instead.',
+    "Check the environment in the service's console. If the environment is well, update the operator, or report the unknown status.",
+  NeverDeployed: 'Set `spec.deploy` to deploy something.',
+  RollbackRefused:
+    'Set another content version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
   DeployInDoubt:
-    'Look up the running version in the console. To deploy again, change `apphosting.dev/redeploy-at` or what is deployed.',
+    "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at`.",
   ApplyInDoubt:
-    'Look in the console what the environments run. To send it again, change the field, or take `spec.applyImmediately` away and set it again.',
+    "Check in the service's console what the environments run. To send the change again, change the field, or remove `spec.applyImmediately` and set it again.",
   DeployFailed:
-    "Read the log of the deployment in the service's console; then change what is deployed, or set `apphosting.dev/redeploy-at` to try the same again.",
+    "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` to try the same deployment again.",
   PartiallyInstalled:
-    'Mend the components as the message says. The installation is then continued; nothing is installed twice.',
+    'Repair the components as the message says. The operator then continues the installation; nothing is installed twice.',
   UpgradeInDoubt:
-    'Look in the console which image runs. To try again, change `agentImage` in `spec.inputs`: to the image of before, and back when the resource is Ready.',
+    "Check in the service's console which image runs. To try the upgrade again, set `agentImage` in `spec.inputs` to the previous image, and to the new image once the resource is Ready.",
   InstallationIdUnknown:
-    "Look in the console for the installation's id, and put it into `spec.externalId`; or delete the apps that the message names, to install again.",
-  AccessWiderThanSpec: 'The message says whether the spec or the role of the member has to change.',
-  Immutable: 'Take the change back, or create another resource as the message says.',
-  NotFound: 'Is the id right, and can the token see it?',
+    "Look up the installation's id in the service's console, and put the id into `spec.externalId`. To install again instead, delete the apps that the message names.",
+  AccessWiderThanSpec: 'Change the spec or the role of the member, as the message says.',
+  Immutable: 'Undo the change, or create another resource as the message says.',
+  NotFound: 'Check that the id is right, and that the token can see the object with this id.',
   ObjectGone:
-    'For a new and empty object, set `spec.lifecycle.onMissing: Recreate`, and remove `spec.externalId` if it names the old one. Otherwise delete the resource.',
+    'To create a new and empty object, set `spec.lifecycle.onMissing: Recreate`, and remove `spec.externalId` if it is the id of the old object. Otherwise delete the resource.',
   ChangeNotShown:
-    'Look in the console what the service has. Does it not take the field, take it out of the spec and tell its support; then change the spec, or set `apphosting.dev/reconcile-at`, to go on.',
-  Contested: 'Find who else writes the field: another cluster, a pipeline, a person. Change the spec to go on.',
+    "Check in the service's console which value the field has. If the service ignores the field, remove the field from the spec and tell the service's support. To let the operator try again, change the spec, or set the annotation `apphosting.dev/reconcile-at`.",
+  Contested:
+    'Find out who else writes the field: another cluster, a pipeline or a person. Then change the spec, so that the operator corrects the field again.',
   EndpointChanged:
-    'If the address was changed by mistake, change it back. Otherwise accept it on the account: `apphosting.dev/accept-endpoint: HOST`.',
+    'If the address of the service was changed by mistake, change it back. Otherwise accept the new address with the annotation `apphosting.dev/accept-endpoint: HOST` on the account.',
   HostNotAllowed:
-    'Add the host to `--allowed-hosts`, or correct `baseUrl` in the Secret. A private address needs `--allow-private-addresses` too.',
+    'Add the host to the flag `--allowed-hosts` of the operator, or correct `baseUrl` in the Secret. A private address also needs the flag `--allow-private-addresses`.',
   VisibilityLost:
-    'Has the token lost a permission, or does it belong to another member now? Give it back. If the objects are really gone: annotate the account with a new value of `apphosting.dev/accept-missing`.',
+    'Check if the token has lost a permission or belongs to another member now, and restore the access. If the objects are really gone, set the annotation `apphosting.dev/accept-missing` on the account to a new value.',
   JournalDamaged:
-    'Find out who writes status. Check what exists in the service; then remove `status.internal.journal`.',
+    'Find out who changed the status of the resource. Check what exists in the service, then remove `status.internal.journal`.',
   ConfigurationGone:
-    'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
-  WipedByReset: 'If the protection is still wanted, raise `spec.enrollment` as the message says; if not, delete it.',
+    'To protect the environment again, raise `spec.enrollment` as the message says. Otherwise delete the resource.',
+  WipedByReset:
+    'To protect the environment again, raise `spec.enrollment` as the message says. Otherwise delete the resource.',
 } as const satisfies Remedies;
 
 const final = {
   ActivationDisabled:
-    'Let the operator run with `--enable-activation` (the overlay `activation`), and then create another resource. This one stays as it is.',
-  Expired: 'Create another one, with a `validUntil` in the future.',
-  Superseded: 'Look at the protection, and make a new manifest: `apphosting activate NAME --point latest`.',
-  DestinationMismatch: 'Create another one, with the names of `status.warmDestination` of the protection.',
-  ActivationUnavailable: 'Remove what the message names, and create another one.',
-  ConfirmationMismatch: 'Is it the right protection? Then create another one with the name that the message asks for.',
-  AlreadyActivated: '[After an activation](runbooks/after-an-activation.md). No second one was begun.',
-  OperationNotActive: 'Look at `status.activeOperation` of the protection. Nothing was sent.',
-  OperationFailed: 'Read the message and the operation in the console; then create another one.',
+    'If the message names a flag, start the operator with that flag (the overlay `activation` sets `--enable-activation`). Then create a new resource, because the old resource is never carried out.',
+  Expired: 'Create a new resource with `spec.validUntil` in the future.',
+  Superseded:
+    'Check the status of the DisasterProtection, and create a new resource from its current values. For an activation, `apphosting activate NAME --point latest` prints a new manifest.',
+  DestinationMismatch: 'Create a new resource with the names in `status.warmDestination` of the DisasterProtection.',
+  ActivationUnavailable: 'Remove the obstacle that the message names, and create a new resource.',
+  ConfirmationMismatch:
+    'Check that the resource refers to the right environment or account. If so, create a new resource with the confirmation that the message asks for.',
+  AlreadyActivated: 'Follow [After an activation](runbooks/after-an-activation.md). No second activation was begun.',
+  OperationNotActive:
+    'Check `status.activeOperation` of the DisasterProtection, and create a new resource if that operation must be discarded. Nothing was sent.',
+  OperationFailed: "Read the message, and check the operation in the service's console; then create a new resource.",
 } as const satisfies Remedies;
 
 const aspects = {
   Synced: nothing,
   Drifted:
-    'Nothing: it is corrected. With `drift: Report` or `managementPolicy: Observe`, change the spec or the service; `status.drift` lists the fields.',
-  Throttling: '[The runbook](runbooks/budget-exhausted.md).',
+    'Nothing to do: the operator corrects the difference. With `drift: Report` or `managementPolicy: Observe`, change the spec or the service yourself; `status.drift` lists the fields.',
+  Throttling: 'Follow [the runbook](runbooks/budget-exhausted.md).',
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy the environments with their AppEnvironments: `apphosting.dev/redeploy-at` is enough for settings, `preset`, `source` and the image need a new image or build. What others deploy does not show: then `spec.applyImmediately: true`, which deploys to all of them, ends the condition.',
+    'Deploy the environments with their AppEnvironments. For settings, set the annotation `apphosting.dev/redeploy-at`; changes of `preset`, `source` and the image need a new image or build. The operator does not see deployments by others; after those, `spec.applyImmediately: true`, which deploys all environments, ends the condition.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou:
-    'Do what `status.postInstallNote` says; then annotate it with `apphosting.dev/post-install-done: "true"`.',
+    'Do what `status.postInstallNote` says. Then set the annotation `apphosting.dev/post-install-done: "true"` on the resource.',
   NothingToDo: nothing,
-  NotDeployedYet: 'Nothing: the service may deploy the contact point to a region only with the first alert there.',
-  Firing: 'What your alert is for.',
+  NotDeployedYet:
+    'Nothing to do: the service may deploy the contact point to a region only when the first alert in that region uses it.',
+  Firing: 'Do what this alert was set up for.',
   Normal: nothing,
   Pending: byItself,
-  NoData: 'Does the environment run, and does it have this metric?',
-  EvaluationError: 'Look at the alert in the console.',
-  AlertPaused: 'Set `spec.enabled: true` when it is to be evaluated.',
+  NoData: 'Check that the environment runs, and that it has the metric of the alert.',
+  EvaluationError: "Check the alert in the service's console.",
+  AlertPaused: 'To let the service evaluate the alert, set `spec.enabled: true`.',
   NotRefreshed: byItself,
   StateStale:
-    'With `refreshSeconds: 0` or `managementPolicy: Observe` only the service itself renews the state: set `refreshSeconds`. Otherwise look in the log of the operator for refreshes that fail.',
-  UnknownAlertState: 'Look at the alert in the console; update the operator, or report the unknown value.',
+    'With `refreshSeconds: 0` or `managementPolicy: Observe`, the operator does not refresh the state of the alert: set `refreshSeconds` to a value above 0, and `managementPolicy: Manage`. Otherwise look for failed refreshes in the log of the operator.',
+  UnknownAlertState: "Check the alert in the service's console. Then update the operator, or report the unknown state.",
   Running: nothing,
   Stopped: nothing,
   AsSpecified: nothing,
   AddedByOthers:
-    'Is it meant? Then nothing. Otherwise set `onServiceAdd: Remove`, at least for a moment; or add it to the spec and remove it again.',
+    'If the access is intended, do nothing. Otherwise set `onServiceAdd: Remove` until the access is removed. Or add the environment to the spec, and remove the environment from the spec again.',
   NothingAdded: nothing,
-  FeatureNotShown: 'Look in the console whether the account enforces access by environment.',
+  FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,
   NotProtected:
-    'Wait until the protection is set up: its Ready condition says what it waits for, or that it is only observed.',
+    'Wait until the protection is set up. The condition Ready says what the operator waits for, or that the resource is only observed.',
   NotEligible:
-    'Change the field that the message names to one of the values that it lists; `status.source` has all of them.',
-  NeedsAttention: '[The runbook](runbooks/protection-not-ready.md).',
+    'Change the field that the message names to a value that the message lists; `status.source` has all eligible values.',
+  NeedsAttention: 'Follow [the runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
-    'Look at the snapshots in the console. Until there is a newer one, count on the newest point in `status.recoveryPoints`.',
-  SustainedStandby: 'Nothing, but it costs more: the standard size is too small.',
+    "Check the snapshots in the service's console. Until there is a newer snapshot, plan with the newest recovery point in `status.recoveryPoints`.",
+  SustainedStandby:
+    'Nothing to do. The standby costs more than at the standard size, which is too small for the changes.',
   SeedBoost: byItself,
   UnknownState:
-    'Look in the console at what the message names, or else at the protection; is it a word? Update the operator, or report it.',
+    "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",
   NotDisclosed:
-    "Nothing here. See in the service's console what became of an activation. Its protection holds edits back until you delete the RecoveryActivation.",
+    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; edits of the DisasterProtection wait until you delete the RecoveryActivation. Otherwise do nothing.",
   CaughtUp: nothing,
   ActivationPossible: nothing,
-  NoRecoveryPoint: 'Wait for the first snapshot; if none comes, look at the protection in the console.',
+  NoRecoveryPoint: "Wait for the first snapshot. If no snapshot comes, check the protection in the service's console.",
   NothingPending: nothing,
   Accepted: nothing,
   NotSent: byItself,
-  Promoted: '[After an activation](runbooks/after-an-activation.md).',
+  Promoted: 'Follow [After an activation](runbooks/after-an-activation.md).',
   NotPromoted: byItself,
   ScheduleEstablished: nothing,
-  NoSchedule: 'Nothing: create RecoveryValidations when you want one.',
+  NoSchedule: 'Nothing to do. To try out a recovery, create a RecoveryValidation.',
 } as const satisfies Remedies;
 
-/** The chapters of docs/troubleshooting.md in order. Each chapter is a group of reasons with what to do about each reason. */
+/**
+ * The chapters of docs/troubleshooting.md in order. Each chapter is a group of condition reasons, each with its remedy.
+ */
 export const chapters = { ready, waiting, stalled, final, aspects } as const;
 
 const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
@@ -199,7 +219,7 @@ const recovery = ['DisasterProtection', ...requests];
 const accounts = ['HostingAccount', 'ClusterHostingAccount'];
 const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
 
-/** Reasons that only some kinds can have, each with the names of these kinds. */
+/** Condition reasons that only some kinds can have, each with the names of these kinds. */
 const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(accounts, 'Unauthorized', 'HostNotAllowed', 'InUse', 'Throttling', 'NotThrottled', 'TokenSuffices'),
   ...only(['HostedApp'], 'UnknownPreset', 'ApplyInDoubt', 'ChangesPending', 'NoChangesPending'),
@@ -230,10 +250,12 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['ActivationDiscard'], 'OperationNotActive'),
 ]);
 
-/** True if a resource of this kind can have this reason. */
+/** True if a condition of a resource of this kind can have this reason. */
 export function canHave(kind: string, reason: Reason): boolean {
   return own.get(reason)?.includes(kind) ?? true;
 }
 
-/** The text on what to do about each reason of a condition. A reason without a text is a type error. */
+/**
+ * All remedies: for each reason of a condition, a text that says what to do. A reason without a text is a type error.
+ */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

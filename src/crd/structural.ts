@@ -1,9 +1,9 @@
 /**
  * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
- * Guarantees: the result has no union, no default, no pattern that Go reads differently from JavaScript, and no transition
- * rule that a user could avoid. A zod schema that would need one causes an error with the path of the field.
- * test/crd/manifest.test.ts checks that every node has a description and bounds.
+ * Guarantees: the structural schema has no union, no default, no pattern that Go reads differently from JavaScript, and
+ * no transition rule that a user could avoid. A zod schema that cannot be converted like this causes an error with the
+ * path of the field. test/crd/manifest.test.ts checks that every node has a description and bounds.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey, type SchemaNode } from '../engine/kind/schema/schema.ts';
@@ -37,12 +37,12 @@ const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
 /**
- * Converts one node. `steady` is true for a field that users can neither remove nor move, so that a transition rule on it
- * always applies.
+ * Converts one node of a JSON schema. `steady` is true for a field that users can neither remove nor move, so that a
+ * transition rule on the field always applies.
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
-  if (type === undefined) throw new Error(`${path} has no single type; a union cannot be structural`);
+  if (type === undefined) throw new Error(`${path} has no single type; a structural schema cannot have a union`);
   for (const keyword of Object.keys(node)) {
     if (keyword === ownNameKey || copied.has(keyword) || walked.has(keyword)) continue;
     throw new Error(`${path} uses ${keyword}, which the generator does not know`);
@@ -53,7 +53,7 @@ function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
-/** Converts the children of a node, and adds the format of an integer, such as int64. */
+/** Converts the children of a schema node, and adds the format of an integer, such as int64. */
 function contents(node: SchemaNode, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
@@ -63,7 +63,8 @@ function contents(node: SchemaNode, type: string, path: string, steady: boolean)
 }
 
 function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']>, path: string, steady: boolean) {
-  if (typeof node.additionalProperties === 'object') throw new Error(`${path} is open to fields that nobody described`);
+  if (typeof node.additionalProperties === 'object')
+    throw new Error(`${path} is open: the schema allows fields that it does not describe`);
   const required = node.required ?? [];
   const properties = Object.entries(children).map(
     ([name, child]) => [name, convert(child, `${path}.${name}`, steady && required.includes(name))] as const,
@@ -74,7 +75,8 @@ function object(node: SchemaNode, children: NonNullable<SchemaNode['properties']
 function list(node: SchemaNode, item: SchemaNode, path: string) {
   const items = convert(item, `${path}[]`, false);
   for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
-    if (!items.required?.includes(key)) throw new Error(`${path} is keyed by ${key}, which its items may leave out`);
+    if (!items.required?.includes(key))
+      throw new Error(`${path} is a list by the key ${key}, but that field is optional in its items`);
   }
   return { items };
 }
@@ -86,20 +88,24 @@ function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
-// Go's RE2 has neither look-around nor back-references, and these character classes mean something else in Go than in
-// JavaScript.
+// Matches what Go's RE2 does not support in a pattern (look-around and back-references), and escapes that mean
+// something else in Go than in JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
-    throw new Error(`${path} has the pattern ${pattern}, which must be anchored and mean the same to Go`);
+    throw new Error(
+      `${path} has the pattern ${pattern}, which must begin with ^, end with $, and mean the same in Go and in JavaScript`,
+    );
   }
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady) {
-      throw new Error(`${path} has a transition rule, but the field can be removed and added again`);
+      throw new Error(
+        `${path} has a transition rule, which users could avoid by removing the field and adding it again`,
+      );
     }
   }
 }

@@ -117,7 +117,7 @@ describe('apphosting activate', () => {
   });
 
   it('asks for the activation before it to be named, and does not name it by itself', () => {
-    const message = 'activated by operation op_9';
+    const message = 'operation op_9 has activated the configuration';
     const activated = aProtection({
       conditions: [{ type: 'ActivationAvailable', status: 'False', reason: 'AlreadyActivated', message }],
     });

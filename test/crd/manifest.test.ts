@@ -140,7 +140,7 @@ describe('manifest', () => {
   it('refuses status fields that every kind has already', () => {
     const kind = { ...base, facts: facts({ journal: flag('A journal.').optional() }) };
 
-    expect(() => manifest(kind)).toThrow('has status fields that every kind has already: journal');
+    expect(() => manifest(kind)).toThrow('repeats fields that the status of every kind has: journal');
   });
 
   it('adds no rule on names where none is taken from metadata', () => {

@@ -76,7 +76,7 @@ describe('structural', () => {
     [
       'a key that items may leave out',
       listByKey('d', fields('d', { y: word.optional(), on: flag('d') }), ['y'], { max: 1 }),
-      'spec.x is keyed by y',
+      'spec.x is a list by the key y',
     ],
   ])('refuses %s', (_what: string, part: z.ZodType, problem: string) => {
     const schema = z.strictObject({ x: part }).meta({ description: 'A spec.' });

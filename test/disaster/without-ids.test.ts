@@ -163,7 +163,9 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     expect(await committed(world, 'discard.accepted')).toBe(1);
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('Unknown/UnknownState');
     expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Accepted')).toBe('Unknown/UnknownState');
-    expect(sentenceOf(world, 'ActivationDiscard', 'stop')).toMatch(/look there whether operation .* is discarded/);
+    expect(sentenceOf(world, 'ActivationDiscard', 'stop')).toMatch(
+      /check in the service whether operation .* is discarded/,
+    );
     expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
   });
 

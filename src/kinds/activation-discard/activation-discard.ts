@@ -39,34 +39,42 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
   return { ...content, requestId, discardAcknowledged: true };
 }
 
-/** True when the history shows the operation as discarded. Apart from the answer to our own request, nothing else proves a discard. */
+/**
+ * True when the history shows the operation as discarded. Only this outcome, or the answer to the request of this
+ * resource, proves a discard.
+ */
 function isDiscarded({ spec }: DiscardPass, configuration: ConfigurationItem): boolean {
   return /^discarded$/i.test(operationIn(configuration, spec.operationId)?.outcome ?? '');
 }
 
-/** True when the service hints that it accepted a discard of the operation. The hint proves nothing; it only keeps a request. */
+/**
+ * True when the service hints that it accepted a discard of the operation. The hint is no proof; it only delays the end
+ * of the request.
+ */
 function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
 
-/** Waits for a discard that the service shows as accepted, even if another client may have sent it. */
+/** Waits for the result of a discard that the service shows as accepted, even if another client may have sent it. */
 function cleaningUp(message: string): DiscardStep {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 
-/** Waits when the request has expired, but the service shows a discard of the operation as accepted. */
+/** Waits instead of ending an expired request, if the service shows a discard of the operation as accepted. */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, and the service shows a discard as accepted; waiting for its result`);
+  return cleaningUp(
+    `${late.message}, but the service shows a discard as accepted; the operator waits for the result of the discard`,
+  );
 }
 
-/** Waits when the service refused the request, but shows a discard of the operation as accepted. */
+/** Waits instead of ending a refused request, if the service shows a discard of the operation as accepted. */
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
-    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator watches whether operation ${operationId} is discarded`,
+    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator checks if operation ${operationId} is discarded`,
   );
 }
 
@@ -78,23 +86,23 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
   const activeId = activeIdOf(configuration);
   if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
   if (configuration.activationResult?.operationId === operationId) {
-    return never('AlreadyActivated', `activation ${operationId} is live; it cannot be discarded any more`);
+    return never('AlreadyActivated', `activation ${operationId} is live and cannot be discarded any more`);
   }
   const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'an operation without an id');
   return never('OperationNotActive', `the service works on ${instead}, not on operation ${operationId}`);
 }
 
-/** Tells people what to look for in the service when a lost call may have discarded the operation. */
+/** Tells people what to look for in the service when a call without an answer may have discarded the operation. */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
-  const question = `whether operation ${operationId} is discarded`;
+  const question = `check in the service whether operation ${operationId} is discarded`;
   if (configuration === undefined || showsAccepted(pass, configuration)) return question;
   const isLive = configuration.activationResult?.operationId === operationId;
   if (isLive || activeIdOf(configuration) === operationId) return undefined;
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
 }
 
-/** Waits until the service has cleaned up and the operation is no longer the active one. */
+/** Waits until the service has cleaned up and the discarded operation is no longer the active one. */
 function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
   const { operationId } = pass.spec;
   if (configuration?.activationResult?.operationId === operationId) {
@@ -134,8 +142,8 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {
     const { operationId, configurationId, phase } = receiptOf(answer) ?? {};
-    // A genuine answer names the activation to discard, or an operation on the same configuration. Any other success may come
-    // from a proxy.
+    // The answer counts only if it names the activation to discard, or another operation on the same configuration. Any
+    // other successful answer may come from a proxy.
     const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
     if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
@@ -152,7 +160,7 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   },
 };
 
-/** Ends an activation before the recovered environment is live. */
+/** The ActivationDiscard kind: ends an activation before the recovered environment is live. */
 export const activationDiscard = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -5,25 +5,31 @@ import { facts, moment, objectRef, serviceId } from '../../engine/kind/schema/sc
 import * as recovery from '../recovery/schema.ts';
 import { wholeNumber } from '../shared/schema.ts';
 
-/** Ends an activation before the recovered environment is live. */
+/** The spec of an ActivationDiscard, which ends an activation before the recovered environment is live. */
 export const ActivationDiscardSpec = recovery.once(
-  specInAccount('Which activation to end, and until when.', {
-    protectionRef: objectRef('The DisasterProtection in this namespace.'),
-    configurationId: serviceId('The configuration that the protection must still have.'),
-    operationId: serviceId('The activation: status.activeOperation.operationId of the protection.'),
+  specInAccount('The activation to discard, and the time until which the request may be sent.', {
+    protectionRef: objectRef('The DisasterProtection in this namespace whose activation is discarded.'),
+    configurationId: serviceId(
+      'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
+    ),
+    operationId: serviceId(
+      'The id of the activation, copied from status.activeOperation.operationId of the DisasterProtection.',
+    ),
     configurationGeneration: wholeNumber(
-      'The generation that the configuration must still have (interface: expectedGeneration).',
+      'The generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',
     ),
     acknowledgements: recovery.acknowledgements(
-      'The risks that you accept. DiscardsRecoveredData: what was recovered so far is removed (interface: discardAcknowledged).',
+      'The risks that you accept. DiscardsRecoveredData: the data recovered so far is deleted (API field: discardAcknowledged).',
       ['DiscardsRecoveredData'],
     ),
-    validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
+    validUntil: moment(
+      'Time after which the request is not sent any more; at most 24 hours after this resource was created.',
+    ),
   }),
 );
 export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
-/** The status fields of a discard. */
+/** The status fields of an ActivationDiscard. */
 export const ActivationDiscardFacts = facts({
   ...recovery.requestFacts,
   pendingCleanup: recovery.pendingCleanup,
@@ -36,7 +42,7 @@ export const identity = {
   plural: 'activationdiscards',
   shortNames: ['adiscard'],
   ...recovery.request,
-  summary: 'The end of an activation that is not live yet, with removal of what it recovered.',
+  summary: 'Discards an activation before the recovered environment is live, and deletes the data recovered so far.',
   spec: ActivationDiscardSpec,
   facts: ActivationDiscardFacts,
   idWord: 'operationId',

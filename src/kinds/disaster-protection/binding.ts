@@ -7,7 +7,10 @@ import type { ConfigurationItem } from '../../hosting/requests.ts';
 import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
-/** A pass over a protection. */
+/**
+ * All that the decision about a DisasterProtection can use: the spec, what status remembers, and what the service
+ * shows.
+ */
 export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 export type ProtectionStep = Step<DisasterProtectionFacts>;
 
@@ -16,7 +19,7 @@ export type Configurations = Snapshot<ConfigurationItem>;
 
 /**
  * Returns the id of the protected environment. While a configuration is bound or a call is open, the id stays the same
- * whatever the reference says.
+ * even if spec.environmentRef now resolves to another environment.
  */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
@@ -36,7 +39,10 @@ export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): C
   return [...snapshot.items.values()].find(({ sourceAppEnvId }) => sourceAppEnvId === appEnvId);
 }
 
-/** Returns the memory once a configuration is bound. Nothing is kept of what was sent to an earlier configuration. */
+/**
+ * Returns what status remembers when a configuration is bound. A newly bound configuration starts without the
+ * fingerprints of what was sent to an earlier one.
+ */
 export function bound(
   pass: ProtectionPass,
   id: string,

@@ -12,7 +12,7 @@ import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
-/** Maps the service's words for readiness, warnings and standby, in lower case, to reasons of conditions. */
+/** Maps the service's codes for readiness, warnings and standby, in lower case, to reasons of conditions. */
 const reasons: Readonly<Record<string, Reason>> = {
   chainrollover: 'ChainRollover',
   catchingup: 'CatchingUp',
@@ -26,7 +26,7 @@ function reasonOf(word = ''): Reason | undefined {
   return reasons[word.toLowerCase()];
 }
 
-/** True only for the service's word `ready`, in any capitalisation. */
+/** True only if the service shows the readiness state `ready`, in any capitalisation. */
 export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>): boolean {
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
@@ -42,7 +42,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** Builds the conditions while the service does not protect the environment. */
+/** Builds the conditions of a DisasterProtection while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -52,32 +52,39 @@ export function notProtected(appEnvId: string, source: SourceItem | undefined): 
   ];
 }
 
-/** Builds the conditions of a protection. */
+/** Builds the conditions of a DisasterProtection whose configuration the service shows. */
 export function protectionConditions(shown: Shown): readonly OwnCondition[] {
   const standby = isWarm(shown.configuration) ? [standbyCaughtUp(shown)] : [];
   const current = [recoveryReady(shown), ...standby, activationAvailable(shown)];
   const { unread, configuration, source } = shown;
   const pending = cleanupPending(configuration.pendingCleanup ?? source?.pendingCleanup);
   if (unread === undefined) return [...current, pending];
-  const message = `the newest read of the service is too old to count: ${unread}`;
+  const message = `the last successful read of the service is too old to use: ${unread}`;
   return [...current.map(({ type }) => about(type).unknown('ServiceUnavailable', message)), pending];
 }
 
-/** Sets RecoveryReady to Unknown while the service does not show the configuration and the configuration is not proved gone. */
+/**
+ * Builds the condition RecoveryReady with the value Unknown, while the service does not show the configuration and the
+ * configuration is not proved gone.
+ */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/** Sets RecoveryReady to False, with the same reason as Ready, when nothing protects the environment any more. */
+/**
+ * Builds the condition RecoveryReady with the value False, with the same reason as Ready, when nothing protects the
+ * environment any more.
+ */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {
   const { state, reason, warnings: shownWarnings = [] } = shown.configuration.readiness ?? {};
   const warned = shownWarnings.map(reasonOf).find((known) => known !== undefined);
-  const beside = shownWarnings.length === 0 ? '' : `, with the warning: ${shownWarnings.map(codeInWords).join(', ')}`;
-  if (isRecoveryReady(shown)) return ready.yes(warned ?? 'RecoveryReady', `the service says ready${beside}`);
-  if (state === undefined) return ready.unknown('NotDisclosed', 'the service does not show its readiness');
-  const words = `the service says ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
+  const beside = shownWarnings.length === 0 ? '' : `; the service warns: ${shownWarnings.map(codeInWords).join(', ')}`;
+  if (isRecoveryReady(shown))
+    return ready.yes(warned ?? 'RecoveryReady', `the service says that recovery is ready${beside}`);
+  if (state === undefined) return ready.unknown('NotDisclosed', 'the service does not show if recovery is ready');
+  const words = `the service shows the readiness ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
   switch (state.toLowerCase()) {
     case 'needsattention':
       return ready.no(reasonOf(reason) ?? 'NeedsAttention', words);
@@ -90,21 +97,31 @@ function recoveryReady(shown: Shown): OwnCondition {
 
 function standbyCaughtUp({ configuration }: Shown): OwnCondition {
   const { caughtUp: isCaughtUp, shape, reason } = configuration.standby ?? {};
-  if (isCaughtUp === undefined) return caughtUp.unknown('NotDisclosed', 'the service does not show its standby');
-  const size = shape === undefined ? '' : ` at size ${shape}${reason === undefined ? '' : `: ${codeInWords(reason)}`}`;
+  if (isCaughtUp === undefined)
+    return caughtUp.unknown('NotDisclosed', 'the service does not show if the standby has applied all changes');
+  const size =
+    shape === undefined
+      ? ''
+      : `; the standby has the size ${shape}${reason === undefined ? '' : `: ${codeInWords(reason)}`}`;
   const sized = reasonOf(shape);
   return isCaughtUp
     ? caughtUp.yes(sized ?? 'CaughtUp', `the standby has applied all changes${size}`)
-    : caughtUp.no(sized ?? 'CatchingUp', `the standby applies changes${size}`);
+    : caughtUp.no(sized ?? 'CatchingUp', `the standby is still applying changes${size}`);
 }
 
 function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const { activationUnavailableReason, activationResult } = configuration;
   if (activationUnavailableReason !== undefined) {
-    return available.no('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
+    return available.no(
+      'ActivationUnavailable',
+      `the service says that no activation is possible: ${activationUnavailableReason}`,
+    );
   }
   if (activationResult !== undefined) {
-    return available.no('AlreadyActivated', `activated by operation ${activationResult.operationId ?? '(not shown)'}`);
+    return available.no(
+      'AlreadyActivated',
+      `operation ${activationResult.operationId ?? '(not shown)'} has activated the configuration`,
+    );
   }
   const active = activeOf(configuration);
   if (active !== undefined && !isSettledStandby(configuration)) {
@@ -113,13 +130,13 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const earlier = configuration.activities.find((activity) => isActivation(activity) && !endedInVain(activity));
   if (earlier !== undefined) {
     const { operationId: id } = earlier;
-    const which = id === undefined ? 'an activation without its id' : `activation ${id}`;
+    const which = id === undefined ? 'an activation without an id' : `activation ${id}`;
     const message = `the history shows ${which}, which may have made an environment live`;
     return available.no('AlreadyActivated', message);
   }
-  if (points === undefined) return available.unknown('NotDisclosed', 'the recovery points have not been read');
+  if (points === undefined) return available.unknown('NotDisclosed', 'the recovery points have not been read yet');
   if (points.items.size === 0) return available.no('NoRecoveryPoint', 'the service lists no recovery point');
-  return available.yes('ActivationPossible', 'nothing that the service shows stands in the way');
+  return available.yes('ActivationPossible', 'the service shows no obstacle to an activation');
 }
 
 function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
@@ -127,7 +144,8 @@ function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   if (pendingCount === 0 && retainedDiskCount === 0) {
     return cleanup.no('NothingPending', 'the service shows no clean-up that is pending');
   }
-  const until = earliestRetentionUntil === undefined ? '' : `, the first until ${earliestRetentionUntil}`;
-  const message = `${pendingCount} to clean up, ${retainedDiskCount} of them disks that the service still retains${until}`;
+  const until =
+    earliestRetentionUntil === undefined ? '' : `; the service keeps the first disk until ${earliestRetentionUntil}`;
+  const message = `the service shows ${pendingCount} pending clean-ups; ${retainedDiskCount} of these are disks that the service still retains${until}`;
   return cleanup.yes('CleanupPending', message);
 }

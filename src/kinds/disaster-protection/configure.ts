@@ -1,8 +1,9 @@
 /**
- * Sets up and changes a protection. Each call carries one item, which status records before the call is sent.
+ * Sets up and changes a protection. Each call has the settings of one environment, and status records these settings
+ * before the call is sent.
  *
- * The service recognises a call by its requestId and by the generation that the call expects. A repeat of the same bytes gets
- * the first answer again. Once the configuration has a newer generation, the attempt is over.
+ * The service recognises a repeated call by its requestId, and answers it like the first. A call also names the
+ * generation of the configuration that it changes. Once the service shows a newer generation, the call is not repeated.
  */
 import { waitWhileFrozen, takingOver } from '../../engine/kind/planner/observe.ts';
 import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
@@ -28,10 +29,13 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** The maximum age of a read on which a call is decided, and the pause before a request whose answer was lost is repeated. */
+/**
+ * Maximum age of the lists that decide about a configure call. Also the pause before a request whose answer was lost is
+ * sent again.
+ */
 export const resendMs = 15_000;
 
-/** Delays new settings while a request about the configuration is under way. */
+/** Waits before new settings are sent while a recovery request about the same configuration is under way. */
 export function underway(
   pass: ProtectionPass,
   id: string,
@@ -40,34 +44,37 @@ export function underway(
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
-    // New settings raise the generation, which would end a validation whose call is in doubt.
+    // New settings raise the generation, and that would end a validation whose call may still have an effect.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && operationInWords(active));
   if (what === undefined) return undefined;
   const message =
     other === undefined
-      ? `${what} is under way; settings are sent after it`
-      : `${what} was accepted and its end is not known; settings are sent after it, or once you delete it: check first in the service that it is over`;
+      ? `${what} is under way; new settings are sent when it has ended`
+      : `${what} was accepted, and its result is not known; new settings wait until ${what} has ended. To send the settings earlier, check in the service that the operation is over, then delete ${what}`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Waits for a DisasterReset of the bound configuration that has not finished. */
+/** Waits for the end of a DisasterReset of the bound configuration. */
 export function resetAhead(pass: ProtectionPass, configurationId: string): ProtectionStep | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
     .find(({ namespace, finished }) => namespace === pass.subject.namespace && !finished);
   if (reset === undefined) return undefined;
-  const message = `${reset.name} resets configuration ${configurationId}; spec.enrollment takes effect after that`;
+  const message = `${reset.name} resets configuration ${configurationId}; spec.enrollment takes effect after the reset`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Describes a call that sets up or changes protection, for messages. */
+/** Describes for messages a call that sets up or changes a protection. */
 function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
 
-/** Records the call in the journal. The next step sends the call, and sends the same bytes again when the answer is lost. */
+/**
+ * Records a configure call in the journal. The next step sends the call. If the answer is lost, the same bytes are sent
+ * again.
+ */
 export function configure(
   pass: ProtectionPass,
   configuration: ConfigurationItem | undefined,
@@ -77,8 +84,8 @@ export function configure(
   const held = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, configuration);
-  // Each attempt has its own id. With an id made from the content alone, the service would answer a later enrollment with the
-  // finished operation.
+  // Each configure call has its own requestId. With an id made from the content alone, the service would answer a later
+  // enrollment with the finished operation of an earlier one.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -111,7 +118,10 @@ export function configure(
   };
 }
 
-/** Waits for another set-up or a reset of the environment. A set-up also waits for lost calls of a previous leader. */
+/**
+ * Waits for another resource that sets up or resets protection of the same environment. After a change of the leader,
+ * the first set-up also waits until calls of the previous leader can no longer arrive.
+ */
 function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const appEnvId = environmentOf(pass);
   const other = pass.creating('protection', appEnvId);
@@ -121,13 +131,13 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   }
   const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
   if (reset !== undefined) {
-    const message = `${reset} is under way; settings are sent after it`;
+    const message = `${reset} is under way; new settings are sent when it has ended`;
     return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
   }
-  return configuration === undefined ? takingOver(pass, 'nothing is set up') : undefined;
+  return configuration === undefined ? takingOver(pass, 'no protection is set up') : undefined;
 }
 
-/** Returns the request body in the journal; undefined when the body is not about this environment. */
+/** Returns the request body in the journal; undefined when the body is about another environment or account. */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];
@@ -135,19 +145,23 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
   return isOurs && written?.accountId === pass.account.accountId ? written : undefined;
 }
 
-/** Settles the call in the journal: its effect shows, the service refused it, or the same request is sent again. */
+/**
+ * Decides about the configure call in the journal: the service shows its effect, the service refused the call, or the
+ * same request is sent again.
+ */
 export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
     const message =
-      'status.internal.journal does not carry a call for this environment; remove it after making sure that no call is under way';
+      'status.internal.journal has no valid call for this environment; make sure that no call is under way, then remove status.internal.journal';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, snapshot);
   const anew = { is: 'again', remember: { journal: undefined }, note: {} } as const;
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // If somebody else made this generation, compare it with the spec before sending anything.
+    // The newer generation may come from another client. If so, compare the configuration with the spec before anything
+    // is sent.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
@@ -155,15 +169,15 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
-  // The configuration is gone, or the service did not carry out the call. Decide again from the spec; the same call waits for
-  // its backoff.
+  // The configuration is gone, or the service refused the call. Decide again from the spec; a call with the same
+  // content waits for its backoff.
   const isVoid = item.expectedGeneration > 0 && now === undefined;
   if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? waitWhileFrozen(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; every ${resendMs / 1_000} s the same is sent again, which the service knows by its requestId, until it answers or shows what came of it`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the same request is sent again every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {
@@ -178,7 +192,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
       saidNo: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         return result?.success === false
-          ? inSpecWords(result.error ?? 'the service refused the item without a reason')
+          ? inSpecWords(result.error ?? 'the service refused the settings of the environment and gave no reason')
           : undefined;
       },
       committed: (answer) => {

@@ -22,7 +22,10 @@ import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
-/** Decides the next step: first settle an open call, then keep the bound configuration, and only then set up a new one. */
+/**
+ * Decides the next step for a protection: first the open call in the journal, then the bound configuration, and only
+ * then the set-up of a new configuration.
+ */
 function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { accountId } = pass.account;
@@ -31,8 +34,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Look up the configuration by its id even before the first list, because the account counts resources that look up their
-  // own objects.
+  // Look up the configuration by its id even before the first list. From these look-ups the account learns which
+  // objects its resources need, and notices when objects are missing.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
@@ -47,7 +50,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
-  // Prove that the configuration is gone before anything else: the account stays frozen until there is proof.
+  // First prove that the configuration is gone: until then the account stays frozen.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -79,7 +82,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
     const others = isKnown ? undefined : claimed(pass, configurationId);
     if (others !== undefined) return others;
     if (!mayAdopt && !isKnown) {
-      const message = `the environment is protected by configuration ${configurationId} that this resource did not make, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+      const message = `configuration ${configurationId}, which this resource did not create, protects the environment, and this resource may not adopt the configuration; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
     const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
@@ -87,7 +90,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
   }
   if (!mayAdopt && pass.spec.environmentRef.externalId !== undefined) {
     const message =
-      "spec.environmentRef.externalId names an environment by id, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById";
+      'spec.environmentRef.externalId names an environment by id, and this resource may not use ids; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource';
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
   const held = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
@@ -97,7 +100,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   if (configuration.generation < known) {
-    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with ${known}`;
+    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with generation ${known}`;
     return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
   }
   const difference = differenceOf(pass, configuration);
@@ -117,11 +120,11 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
-  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it says ${state})`;
+  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it shows the readiness ${state})`;
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookAgainIn(pass, configuration) };
 }
 
-/** Reads the recovery points when the configuration shows a change that can mean new ones. */
+/** Reads the recovery points when the configuration shows a change that can mean new recovery points. */
 function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const { begunAt = Number.NEGATIVE_INFINITY } = pass.view.all(read) ?? {};
@@ -133,13 +136,16 @@ function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): Prot
   return isThere || pass.view.problem(read) !== undefined ? undefined : readOf(pass, read, since);
 }
 
-/** How soon to read the recovery points again when the service says that recovery is ready but lists none. */
+/**
+ * Pause before the recovery points are read again, if the service says that recovery is ready but lists no recovery
+ * point.
+ */
 const missingPointsMs = 60_000;
 
 /**
- * Returns how soon to list the recovery points again although the configuration looks the same: it may not show the time of
- * the newest point, or recovery is ready and no point is known yet. Returns undefined when a new point would show in the
- * configuration.
+ * Returns the pause before the recovery points are listed again although the configuration looks unchanged. Such a read
+ * is needed if the configuration does not show the time of the newest recovery point, or if recovery is ready and no
+ * recovery point is known. Otherwise returns undefined.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -148,12 +154,12 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** Returns the status fields whose change can mean new recovery points. */
+/** Returns the status fields of which a change can mean new recovery points. */
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // Skip the active operation, which is listed first if its start is not shown. A start time in an unusual form is not in
-  // status.
+  // Skip the active operation, because it is listed first if it has no start time. A start time in an unusual form is
+  // not in status.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
@@ -162,14 +168,20 @@ function tellingOf(facts: DisasterProtectionFacts) {
   ];
 }
 
-/** Returns when to reconcile again even if no read changes. While reads fail, that is when the last good read becomes too old to use. */
+/**
+ * Returns the pause until the next reconcile if no read changes. While reads fail, the pause ends when the last good
+ * read becomes too old to use.
+ */
 function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
   const retryInMs = dueInMs < 0 ? pointsAgainMs(pass, configuration) : dueInMs + 1;
   return retryInMs === undefined ? {} : { retryInMs };
 }
 
-/** Returns why reads of the configurations fail, and how soon the last good read is too old to use; undefined while reads succeed. */
+/**
+ * Returns why reads of the configurations fail, and the time until the last good read is too old to use; undefined
+ * while reads succeed.
+ */
 function failing({ view, account, monotonicMs }: ProtectionPass) {
   const read = drConfigurationsOf(account.accountId);
   const oldestMs = Math.max(300_000, 3 * account.pollMs);
@@ -186,11 +198,11 @@ function correct(
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; it is not corrected for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; the operator does not correct this drift for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
-    const message = `differs from the spec in ${changed.join(', ')}; drift is only reported`;
+    const message = `the service differs from the spec in ${changed.join(', ')}; drift is only reported`;
     return { is: 'ready', reason: 'Observed', message };
   }
   return (
@@ -203,7 +215,8 @@ function show(pass: ProtectionPass) {
   const { accountId } = pass.account;
   const environmentId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
-  // Show the source even without a configuration, so that status shows what can be protected.
+  // Show the source (the environment to protect) even without a configuration, so that status says whether it can be
+  // protected.
   const facts: DisasterProtectionFacts = {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),
@@ -231,7 +244,7 @@ function show(pass: ProtectionPass) {
   };
 }
 
-/** Protects one environment against the loss of its region. */
+/** The DisasterProtection kind: protects one environment against the loss of its region. */
 export const disasterProtection = defineKind<DisasterProtectionSpec, DisasterProtectionFacts>({
   ...identity,
   interfaceWords: recoveryWords,

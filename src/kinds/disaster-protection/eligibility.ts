@@ -1,4 +1,4 @@
-/** Refuses settings that the service's list of sources shows to be impossible, before any call. */
+/** Refuses, before any call, settings that the service's list of sources shows to be impossible. */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
@@ -6,7 +6,10 @@ import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { environmentOf, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import { isSameRegionAccepted } from './settings.ts';
 
-/** Stalls with every reason why the service would refuse the settings; returns undefined when the list of sources shows none. */
+/**
+ * Stalls with every reason why the service would refuse the settings; returns undefined when the list of sources shows
+ * no such reason.
+ */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
   const appEnvId = environmentOf(pass);
@@ -33,25 +36,35 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
   const all = [
     ...unsupportedReasons.map(codeInWords),
     ...ofVolumes.map(
-      ({ name, reason }) => `volume ${name}: ${reason === undefined ? 'not eligible' : codeInWords(reason)}`,
+      ({ name, reason }) =>
+        `volume ${name}: ${reason === undefined ? 'the volume is not eligible' : codeInWords(reason)}`,
     ),
   ];
-  return all.length === 0 ? ['it shows no reason'] : all;
+  return all.length === 0 ? ['the service shows no reason'] : all;
 }
 
-/** True if the spec lacks names that a recovered database needs. A change without spec.target keeps the saved names. */
+/**
+ * True if the spec lacks names that are needed to recover a database. A change without spec.target keeps the names that
+ * the service has saved.
+ */
 function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem | undefined): boolean {
   return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
 }
 
-/** Says which names the spec lacks if the environment runs a database, which is always recovered into a new app. */
+/**
+ * Builds the message about the names that the spec lacks, if the environment runs a database. A database is always
+ * recovered into a new app.
+ */
 function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;
   return `environment ${appEnvId} runs ${preset}, and a database is always recovered into a new app: set spec.target.environmentName and spec.target.appName`;
 }
 
-/** Says why spec.destinationRegion cannot be used: the region is not eligible, or is the region of the source. */
+/**
+ * Builds the message that says why spec.destinationRegion cannot be used: the region is not eligible, or is the region
+ * of the source.
+ */
 function destination(
   { spec }: ProtectionPass,
   source: SourceItem,
@@ -62,9 +75,9 @@ function destination(
   const { settings } = configuration ?? {};
   if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
   const others = eligibleDestinations.filter((name) => name !== region);
-  const instead = others.length === 0 ? '' : `, or use ${others.join(' or ')}`;
+  const instead = others.length === 0 ? '' : `, or set spec.destinationRegion to ${others.join(' or ')}`;
   if (eligibleDestinations.length > 0 && !eligibleDestinations.includes(destinationRegion)) {
-    return `spec.destinationRegion ${destinationRegion} is not eligible; eligible are ${eligibleDestinations.join(', ')}`;
+    return `spec.destinationRegion ${destinationRegion} is not eligible; the eligible regions are ${eligibleDestinations.join(', ')}`;
   }
   if (destinationRegion !== region || isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true) {
     return undefined;

@@ -1,4 +1,4 @@
-/** Fills the status of a protection: everything that the service discloses, and nothing else. */
+/** Builds the status of a DisasterProtection: everything that the service discloses, and nothing else. */
 import { definedIn, stated, unlessEmpty } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
@@ -16,7 +16,7 @@ import { inSeconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** The reads that the status of a protection is made from. */
+/** The answers of the service from which the status of a DisasterProtection is made. */
 export interface Shown {
   readonly environmentId: string;
   readonly configuration: ConfigurationItem;
@@ -57,8 +57,8 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /**
- * Returns the operations for status, newest first. Operations that the service lists come with the request of ours that began
- * them. Our own operations stay even if the service no longer lists them.
+ * Returns the operations for status, newest first. An operation that a RecoveryActivation began has the requestId of
+ * that resource, and stays in status even if the service no longer lists the operation.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const requests = requestsOf(pass, configuration);
@@ -76,20 +76,24 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   return unlessEmpty(mostTelling(rows.toSorted((a, b) => compareTimes(b.startedTime, a.startedTime))));
 }
 
-/** Maps the id of each operation to the id of our request that began it, as far as known. */
+/** Maps the id of each operation to the requestId of the RecoveryActivation that began it, as far as known. */
 function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem) {
   const before = pass.memory.facts.operations ?? [];
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
-    // Ignore an operation that is only presumed to be ours until its result proves it.
+    // Ignore an operation that no answer of the service named, until its result proves that the RecoveryActivation
+    // began the operation.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
   return requests;
 }
 
-/** Cuts the list of operations to its limit. Drops the oldest operations first, and the operations of our requests last. */
+/**
+ * Shortens the list of operations to its limit. Drops the oldest operations first. Operations that a RecoveryActivation
+ * began are dropped only after all others.
+ */
 function mostTelling(all: readonly OperationFacts[]): OperationFacts[] {
   const surplus = Math.max(0, all.length - longestList);
   const others = all.filter(({ requestId }) => requestId === undefined);
@@ -132,7 +136,7 @@ export function resultFacts(shown: ConfigurationItem['activationResult']): Disas
   return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });
 }
 
-/** Builds the status of a protection. */
+/** Builds the status of a DisasterProtection. */
 export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterProtectionFacts {
   const { configuration, source, points, environmentId } = shown;
   const { readiness, standby } = configuration;
@@ -141,7 +145,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
   return {
     environmentId,
-    // A list may be older than the answer to our last change.
+    // A list may lag, so keep a newer generation that the service has already answered with.
     configurationGeneration: Math.max(configuration.generation, before.configurationGeneration ?? 0),
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,

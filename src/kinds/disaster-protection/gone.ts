@@ -1,8 +1,8 @@
 /**
  * Keeps the operator from setting up protection again by itself after a configuration is gone.
  *
- * A resource usually knows its configuration from status. A new resource, or one restored without status, looks for
- * DisasterResets of its environment instead.
+ * A DisasterProtection usually knows its configuration from status. A new resource, or one that was restored without
+ * status, looks for DisasterResets of its environment instead.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -18,15 +18,15 @@ import { environmentOf, type Configurations, type ProtectionPass, type Protectio
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
-/** Returns the status fields that stay when a configuration is gone. */
+/** Returns the status fields that stay when the configuration of a protection is gone. */
 export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFacts {
   const { environmentId, enrollment, operations, goneTime, wipedBy } = facts;
   return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
- * Returns the bound configuration in the newest list. Once the configuration is proved gone it is no longer looked up by id,
- * so that the account does not count it as missing.
+ * Returns the bound configuration in the newest list. Once the configuration is proved gone, it is not looked up by its
+ * id any more, so that the account does not count it as missing.
  */
 export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
@@ -35,19 +35,20 @@ export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
-/** Stalls because the configuration is gone: protection is not set up again by itself. */
+/** Stalls because the configuration is gone. The operator does not set up the protection again by itself. */
 export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
-  const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped it`;
+  const how = wipedBy === undefined ? notListed(id) : `${notListed(id)}; ${wipedBy} wiped the configuration`;
   const remember = { facts: { ...facts, wipedBy } };
   return { ...lost(wipedBy !== undefined, how, (facts.enrollment ?? 1) + 1), remember };
 }
 
 /**
- * Returns the next step until a missing configuration is proved gone; undefined once status has the proof. The proof takes two
- * lists without the configuration. They must be a horizon apart, unless a reset is known to have wiped the configuration.
- * While the account is frozen, the list of sources must agree.
+ * Returns the next step until a missing configuration is proved gone; undefined once status has the proof. The proof
+ * takes two lists without the configuration. The lists must be at least `horizonMs` apart, unless a DisasterReset is
+ * known to have wiped the configuration. While the account is frozen, the list of sources must also show the
+ * environment without the configuration.
  */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { begunAt } = snapshot;
@@ -55,7 +56,8 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
   const blind = waitWhileFrozen(pass);
-  // The account knows the proof, and unfreezes when every missing object is proved gone.
+  // This resource has reported its proof to the account. The account stays frozen until every missing object is proved
+  // gone.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
@@ -64,14 +66,17 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const unsure =
     waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message }) ??
     (blind && provenBySource(pass, id, (notes['missedAt'] ?? begunAt) + apartMs, blind));
-  // A list may lag, so look again soon.
+  // A list may lag behind, so read it again soon.
   if (blind === undefined && unsure?.is === 'wait') return lookingAgain(pass, unsure, read, snapshot);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
   return { is: 'again', remember: { facts: { ...historyOf(facts), goneTime, wipedBy: wipedBy ?? facts.wipedBy } } };
 }
 
-/** Checks whether the list of sources shows the environment without the configuration, and then reports this proof to the account. */
+/**
+ * Checks if the list of sources shows the environment without the configuration. If so, reports to the account that the
+ * configuration is proved gone.
+ */
 function provenBySource(pass: ProtectionPass, id: string, since: number, blind: ProtectionStep): ProtectionStep {
   const { view, account, monotonicMs, notes } = pass;
   const sources = drSourcesOf(account.accountId);
@@ -95,8 +100,8 @@ function notListed(id: string): string {
 }
 
 /**
- * Stalls a resource without status when resets in its namespace wiped configurations of its environment, unless
- * spec.enrollment is greater than the number of these configurations.
+ * Stalls a DisasterProtection without status if DisasterResets in its namespace wiped configurations of its
+ * environment. Returns undefined if spec.enrollment is greater than the number of these configurations.
  */
 export function lostBefore(
   pass: ProtectionPass,
@@ -111,14 +116,18 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // A reset that was never accepted proves nothing: it may name a configuration that never existed.
+  // A DisasterReset that the service never accepted proves nothing, because it may name a configuration that never
+  // existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
-    : `${first.name} names ${which}, which the service does not show (if there never was one of that id, delete the reset)`;
+    : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;
   return lost(isWiped, how, count + 1);
 }
 
-/** Returns the resets of the same environment in this namespace. They name the environment by its id or by its AppEnvironment. */
+/**
+ * Returns the DisasterResets of the same environment in this namespace. Their specs name the environment by its id or
+ * by its AppEnvironment.
+ */
 function resetsOf(pass: ProtectionPass): readonly Related[] {
   const { subject, spec, inAccount } = pass;
   const { name } = spec.environmentRef;

@@ -3,15 +3,15 @@ import { stated, unlessEmpty } from '../../base/json.ts';
 import type { ConfigurationItem, PointItem } from '../../hosting/requests.ts';
 import { mostPoints, type DisasterProtectionFacts } from './schema.ts';
 
-/** One recovery point, as status lists it. */
+/** One recovery point of a DisasterProtection, as `status.recoveryPoints` lists it. */
 export type PointRow = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
 /**
- * Ages of older recovery points that status shows besides the newest. For each age it shows a point that is at least this much
- * older than the newest.
+ * Ages of the older recovery points that status lists besides the newest ones. For each age, status lists a recovery
+ * point that is at least this much older than the newest.
  */
 const spreadMs = [
   ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
@@ -28,8 +28,8 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
 }
 
 /**
- * Sorts recovery points so that those for status come first: the oldest point, then one point for each age in `spreadMs`, then
- * the newest points.
+ * Puts the recovery points for status first: the oldest one, one for each age in `spreadMs`, and then as many of the
+ * newest as fit.
  */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);
@@ -45,7 +45,10 @@ function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   return [...byMoment(chosen), ...all.filter((point) => !chosen.has(point))];
 }
 
-/** Returns the recovery points as rows of status, the most important first; undefined if there are none. */
+/**
+ * Returns the recovery points as entries of `status.recoveryPoints`, the most important first; undefined if there are
+ * none.
+ */
 export function pointsShown(
   points: Iterable<PointItem>,
   configuration: Pick<ConfigurationItem, 'generation'>,
@@ -53,7 +56,7 @@ export function pointsShown(
   return unlessEmpty(pointRows(shownFirst(points), configuration));
 }
 
-/** Converts recovery points to rows of status. */
+/** Converts recovery points to entries of `status.recoveryPoints`. */
 export function pointRows(
   points: readonly PointItem[],
   { generation }: Pick<ConfigurationItem, 'generation'>,

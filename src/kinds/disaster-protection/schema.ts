@@ -18,85 +18,99 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { count, environmentRef, ofOneEnvironment, wholeNumber } from '../shared/schema.ts';
 
-/** The most recovery points that status lists. */
+/** Maximum number of recovery points in status. */
 export const mostPoints = 30;
 
 const seconds = (description: string, word: string) =>
   integer(
-    `${description}, in seconds; from one minute to 30 days. Default: the service's own. (interface: ${word}, in milliseconds)`,
+    `${description}, in seconds; from one minute to 30 days. Default: the default of the service. (API field: ${word}, in milliseconds)`,
     { min: 60, max: 2_592_000 },
   ).optional();
 
 const storages = ['Inherited', 'Platform', 'Credential'] as const;
 
 const Storage = withRule(
-  fields('Where snapshots are kept. When absent, where the source keeps them.', {
+  fields('The storage for snapshots. If absent, the storage of the source.', {
     source: choice(
-      'Inherited keeps them where the source does, Platform in the storage of the service, Credential in a storage of yours.',
+      'Inherited keeps snapshots in the storage of the source, Platform in the storage of the service, Credential in your own storage.',
       storages,
     ),
     credentialId: serviceId(
-      'The id of the storage credential in the service (interface: storageCredentialId).',
+      "The service's id of the credential for your own storage (API field: storageCredentialId).",
     ).optional(),
   }),
   {
     rule: "(self.source == 'Credential') == has(self.credentialId)",
-    message: 'credentialId is required when source is Credential, and only allowed then',
+    message: 'credentialId is required when source is Credential, and is not allowed otherwise',
     fieldPath: '.credentialId',
     check: ({ source, credentialId }) => (source === 'Credential') === (credentialId !== undefined),
   },
 );
 
-const Fields = specInAccount('Which environment is protected, where, and how well.', {
-  environmentRef: environmentRef('sourceAppEnvId'),
-  destinationRegion: text("The region to recover in. Default: the service's own choice.", {
-    min: 1,
-    max: 128,
-  }).optional(),
-  protectionMode: choice(
-    "Cold keeps snapshots only, Warm also keeps a standby that applies them. Default: the service's own choice. (interface: mode)",
-    ['Cold', 'Warm'],
-  ).optional(),
-  storage: Storage.optional(),
-  snapshotIntervalSeconds: seconds(
-    'How often a snapshot is taken; the service supports certain intervals only',
-    'snapshotIntervalMs',
-  ),
-  validationIntervalSeconds: seconds('How often a recovery is tried in isolation', 'validationIntervalMs'),
-  rpoTargetSeconds: seconds('How old the newest recovery point may be', 'rpoTargetMs'),
-  rtoTargetSeconds: seconds('How long a recovery may take', 'rtoTargetMs'),
-  acknowledgements: recovery
-    .acknowledgements(
-      'The risks that you accept. SameRegion: the region to recover in is the region of the source (interface: sameRegionAcknowledged).',
-      ['SameRegion'],
-    )
-    .optional(),
-  target: recovery
-    .target('The names for what is recovered. Required when protectionMode is Warm, and for databases.')
-    .optional(),
-  enrollment: integer(
-    'Raise it to protect the environment again after its configuration is gone. It can only grow. Default: 1.',
-    { min: 1, max: 1_000_000 },
-  ).optional(),
-  lifecycle: lifecycle({
-    managementPolicy,
-    adoption: choice(
-      'Whether this resource may take over a configuration of its environment that it did not create: Never, or ById where the account allows it. Default: ById.',
-      ['Never', 'ById'],
+const Fields = specInAccount(
+  'The environment to protect, the region to recover in, and the settings of the protection.',
+  {
+    environmentRef: environmentRef('sourceAppEnvId'),
+    destinationRegion: text('The region to recover in. Default: the service chooses the region.', {
+      min: 1,
+      max: 128,
+    }).optional(),
+    protectionMode: choice(
+      'Cold keeps only snapshots. Warm also keeps a standby that applies the snapshots. Default: the service chooses the mode. (API field: mode)',
+      ['Cold', 'Warm'],
     ).optional(),
-    drift,
-  }),
-});
+    storage: Storage.optional(),
+    snapshotIntervalSeconds: seconds(
+      'Interval between snapshots; the service supports only certain intervals',
+      'snapshotIntervalMs',
+    ),
+    validationIntervalSeconds: seconds(
+      'Interval between validations, which try out a recovery in isolation',
+      'validationIntervalMs',
+    ),
+    rpoTargetSeconds: seconds('Maximum age of the newest recovery point', 'rpoTargetMs'),
+    rtoTargetSeconds: seconds('Maximum duration of a recovery', 'rtoTargetMs'),
+    acknowledgements: recovery
+      .acknowledgements(
+        'The risks that you accept. SameRegion: the region to recover in is the region of the source (API field: sameRegionAcknowledged).',
+        ['SameRegion'],
+      )
+      .optional(),
+    target: recovery
+      .target(
+        'The names for the recovered environment and its app. Required if protectionMode is Warm, and for databases.',
+      )
+      .optional(),
+    enrollment: integer(
+      'Raise this number to protect the environment again after its configuration is gone. The number can only grow. Default: 1.',
+      { min: 1, max: 1_000_000 },
+    ).optional(),
+    lifecycle: lifecycle({
+      managementPolicy,
+      adoption: choice(
+        'ById allows this resource to adopt an existing configuration of its environment that it did not create, if the account allows adoption by id. Never forbids this. Default: ById.',
+        ['Never', 'ById'],
+      ).optional(),
+      drift,
+    }),
+  },
+);
 
-/** Protects one environment against the loss of its region. */
+/** The spec of a DisasterProtection, which protects one environment against the loss of its region. */
 export const DisasterProtectionSpec = withTransition(
-  withRule(ofOneEnvironment(Fields, 'cannot be changed: a protection belongs to its environment; create another one'), {
-    rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
-    message: 'target is required when protectionMode is Warm: the destination is prepared at once',
-    fieldPath: '.target',
-    reason: 'FieldValueRequired',
-    check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
-  }),
+  withRule(
+    ofOneEnvironment(
+      Fields,
+      'field cannot be changed, because a protection belongs to its environment; create another DisasterProtection',
+    ),
+    {
+      rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
+      message: 'target is required when protectionMode is Warm, because the service prepares the destination at once',
+      fieldPath: '.target',
+      reason: 'FieldValueRequired',
+      check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
+    },
+  ),
   {
     rule: 'self.?enrollment.orValue(1) >= oldSelf.?enrollment.orValue(1)',
     message: 'enrollment can only be raised',
@@ -110,116 +124,142 @@ const { time } = recovery;
 const word = (description: string) => text(description, { max: 128 });
 const id = (description: string) => text(description, { max: 128 }).optional();
 
-const Settings = shown('Settings as the service shows them.', {
-  destinationRegion: word('The region to recover in.').optional(),
-  protectionMode: word('Cold or Warm; any other word as the service has it.').optional(),
-  storage: shown('Where snapshots are kept.', {
+const Settings = shown('The settings of the protection, as the service shows them.', {
+  destinationRegion: word('The region to recover in, as the service shows it.').optional(),
+  protectionMode: word('Cold or Warm, or another mode as the service shows it.').optional(),
+  storage: shown('The storage for snapshots.', {
     source: choice(
-      'Inherited is where the source keeps its own, which the service does not show; Platform is the storage of the service, Credential a storage of yours.',
+      'Inherited is the storage of the source, which the service does not show. Platform is the storage of the service, and Credential is your own storage.',
       storages,
     ),
-    credentialId: id('The id of the storage credential.'),
+    credentialId: id('The id of the credential for your own storage.'),
   }).optional(),
-  snapshotIntervalSeconds: count('How often a snapshot is taken, in seconds.'),
-  validationIntervalSeconds: count('How often a recovery is tried, in seconds.'),
-  rpoTargetSeconds: count('How old the newest recovery point may be, in seconds.'),
-  rtoTargetSeconds: count('How long a recovery may take, in seconds.'),
-  sameRegionAcknowledged: flag('Whether the same region was acknowledged.').optional(),
+  snapshotIntervalSeconds: count('Interval between snapshots, in seconds.'),
+  validationIntervalSeconds: count('Interval between validations, in seconds.'),
+  rpoTargetSeconds: count('Maximum age of the newest recovery point, in seconds.'),
+  rtoTargetSeconds: count('Maximum duration of a recovery, in seconds.'),
+  sameRegionAcknowledged: flag('True if recovery in the region of the source was acknowledged.').optional(),
 });
 
-const RecoveryPoint = shown('A recovery point: what an activation must name.', {
-  selectedOperationId: word('The operation that made it.'),
-  pointId: word('Its id.'),
-  cutoffTime: timeShown(
-    'The moment up to which data is recovered, exactly as the service writes it (interface: cutoffAt).',
-  ),
+const RecoveryPoint = shown('A recovery point, with the values that a RecoveryActivation must copy.', {
+  selectedOperationId: word('The id of the operation that created the recovery point.'),
+  pointId: word('The id of the recovery point: 64 hexadecimal digits.'),
+  cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration when the service listed the point (interface: generation).',
+    'The generation of the configuration when the service listed the recovery point (API field: generation).',
   ),
-  availabilityRequiresVerification: flag('Whether the service verifies it only when it is used.').optional(),
+  availabilityRequiresVerification: flag(
+    'True if the service verifies the recovery point only when it is used.',
+  ).optional(),
   sizing: recovery.sizing.optional(),
 });
 
-const Source = shown('The environment as a source of recovery.', {
-  eligible: flag('Whether it can be protected.').optional(),
-  appName: text('The name of its app.', { max: 256 }).optional(),
+const Source = shown('The protected environment, as the list of sources shows it.', {
+  eligible: flag('True if the service can protect the environment.').optional(),
+  appName: text('The name of the app of the environment.', { max: 256 }).optional(),
   environmentName: text('The name of the environment.', { max: 256 }).optional(),
-  region: word('Where it runs.').optional(),
-  eligibleDestinations: listOf('The regions that it can be recovered in.', word('A region.'), { max: 50 }).optional(),
+  region: word('The region in which the environment runs.').optional(),
+  eligibleDestinations: listOf(
+    'The regions in which the environment can be recovered.',
+    word('The name of a region.'),
+    { max: 50 },
+  ).optional(),
   unsupportedReasons: listOf(
-    'Why it cannot be protected.',
-    text('A reason in words, with the code of the service; a code that the operator does not know is quoted.', {
-      max: 256,
-    }),
+    'The reasons why the service cannot protect the environment.',
+    text(
+      'An explanation with the code of the service in brackets, or the quoted code if the operator does not know the code.',
+      {
+        max: 256,
+      },
+    ),
     { max: 50 },
   ).optional(),
   volumes: listOf(
-    'Its volumes.',
-    shown('A volume.', {
-      name: word('Its name.'),
-      eligible: flag('Whether it can be protected.').optional(),
-      reason: text('Why it cannot be protected, in the words of unsupportedReasons.', { max: 256 }).optional(),
+    'The volumes of the environment.',
+    shown('A volume of the environment.', {
+      name: word('The name of the volume.'),
+      eligible: flag('True if the service can protect the volume.').optional(),
+      reason: text(
+        'The reason why the service cannot protect the volume, written like the items of unsupportedReasons.',
+        { max: 256 },
+      ).optional(),
     }),
     { max: 50 },
   ).optional(),
   suggestedSettings: Settings.optional(),
-  target: shown('The standby, or the recovered environment.', {
-    environmentId: id('The id of the environment (interface: appEnvId).'),
-    appId: id('The id of its app.'),
-    appName: text('The name of its app.', { max: 256 }).optional(),
+  target: shown('The standby of a warm protection, or the recovered environment after an activation.', {
+    environmentId: id('The id of the standby or recovered environment (API field: appEnvId).'),
+    appId: id('The id of the app of the standby or recovered environment.'),
+    appName: text('The name of the app of the environment.', { max: 256 }).optional(),
     environmentName: text('The name of the environment.', { max: 256 }).optional(),
   }).optional(),
   pendingCleanup: recovery.pendingCleanup,
 });
 
-/** The status of a protection. A field that the service does not disclose is absent. */
+/** The status of a DisasterProtection. A field that the service does not disclose is absent. */
 export const DisasterProtectionFacts = facts({
-  environmentId: id('The id of the protected environment (interface: sourceAppEnvId).'),
-  configurationGeneration: wholeNumber('The generation of the configuration (interface: generation).').optional(),
+  environmentId: id('The id of the protected environment (API field: sourceAppEnvId).'),
+  configurationGeneration: wholeNumber('The generation of the configuration (API field: generation).').optional(),
   settings: Settings.optional(),
-  enrollment: count('The newest value of spec.enrollment that was sent.'),
-  firstReadyTime: time('When the service said for the first time that recovery is ready.'),
-  goneTime: time('When it was proved that the configuration is gone; absent again once the service shows it.'),
-  wipedBy: text('The DisasterReset that wiped the configuration.', { max: 512 }).optional(),
-  readiness: shown('Whether a recovery would work, by the service.', {
-    state: word('The state.').optional(),
-    reason: word('Why.').optional(),
-    warnings: listOf('Warnings.', word('A warning.'), { max: 50 }).optional(),
-    cutoffTime: time('The moment of the newest data that can be recovered (interface: cutoffAt).'),
+  enrollment: count('The highest value of spec.enrollment that the operator has acted on.'),
+  firstReadyTime: time('Time at which the service first showed that recovery is ready.'),
+  goneTime: time('Time at which the configuration was proved gone. Absent while the service shows the configuration.'),
+  wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
+  readiness: shown("The service's judgement on whether a recovery would work.", {
+    state: word('The state of the readiness, such as ready.').optional(),
+    reason: word('The reason for the state of the readiness.').optional(),
+    warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
+    cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
     recoveryPointAgeSeconds: count(
-      'How old that was when the state last changed, in seconds (interface: recoveryPointAgeMs).',
+      'Age of the newest recovery point when status last changed, in seconds (API field: recoveryPointAgeMs).',
     ),
   }).optional(),
   standby: shown('The standby of a warm protection.', {
-    shape: word('Its size.').optional(),
-    reason: word('Why it has that size.').optional(),
-    caughtUp: flag('Whether it has applied all changes.').optional(),
-    lastApplySeconds: count('How long the last changes took to apply, when the state last changed.'),
-    lastApplyBytes: wholeNumber('How many bytes the last changes had.').optional(),
+    shape: word('The size of the standby.').optional(),
+    reason: word('The reason why the standby has this size.').optional(),
+    caughtUp: flag('True if the standby has applied all changes.').optional(),
+    lastApplySeconds: count(
+      'Time that the standby took to apply the last changes, in seconds, when status last changed.',
+    ),
+    lastApplyBytes: wholeNumber('Size of the last changes that the standby applied, in bytes.').optional(),
   }).optional(),
-  activeOperation: recovery.operation('What the service does at present.').optional(),
+  activeOperation: recovery.operation('The operation that the service is working on.').optional(),
   warmValidationOperationId: id(
-    'The id of an operation by which the service hints that an isolated validation may be requested.',
+    'The id of an operation. If present, the service hints that an isolated validation may be requested.',
   ),
-  warmRecoveryOperationId: id('The id of an operation by which the service hints that the standby may be taken over.'),
-  warmDestination: recovery.destination('The names of the warm destination; an activation must use exactly these.'),
-  plannedDestination: recovery.destination('The names that are saved for a cold activation.'),
-  activationUnavailableReason: text('Why the source cannot be activated yet.', { max: 256 }).optional(),
-  activationResult: recovery.activationResult('What the last activation brought.'),
-  canRequestDiscard: flag('Whether the service says that an activation can be discarded; only a hint.').optional(),
-  validationSchedule: shown('The schedule of validations.', {
-    established: flag('Whether validations run by schedule (interface: validationScheduleEstablished).').optional(),
-    nextValidationTime: time('When the next validation is due.'),
-    nextSnapshotTime: time('When the next snapshot is due.'),
+  warmRecoveryOperationId: id(
+    'The id of the operation that keeps the standby. If present, the service hints that the standby may be activated.',
+  ),
+  warmDestination: recovery.destination(
+    'The names that a warm protection uses for the recovered environment. A RecoveryActivation must use exactly these names.',
+  ),
+  plannedDestination: recovery.destination(
+    'The names that the service has saved for the recovered environment of a cold protection.',
+  ),
+  activationUnavailableReason: text('The reason why the service refuses activations at present.', {
+    max: 256,
+  }).optional(),
+  activationResult: recovery.activationResult('The result of the last activation.'),
+  canRequestDiscard: flag(
+    'True once the service has accepted a discard of the activation. A hint, not a proof.',
+  ).optional(),
+  validationSchedule: shown('The schedule of validations and snapshots.', {
+    established: flag('True if validations run by schedule (API field: validationScheduleEstablished).').optional(),
+    nextValidationTime: time('Time at which the next validation is due.'),
+    nextSnapshotTime: time('Time at which the next snapshot is due.'),
   }).optional(),
   recoveryPoints: listOf(
-    'The newest recovery points, and a spread back in time (hours, days, weeks, the oldest); `truncated` says how many there are, and `apphosting points` lists all.',
+    'The newest recovery points, and older ones at growing distances (hours, days, weeks) back to the oldest. If this list is shortened, `truncated` has the total number; `apphosting points` lists all recovery points.',
     RecoveryPoint,
     { max: mostPoints },
   ).optional(),
-  operations: listOf('The last operations, newest first.', recovery.operation('An operation.'), {
-    max: 20,
-  }).optional(),
+  operations: listOf(
+    'The last operations on the configuration, newest first.',
+    recovery.operation('An operation on the configuration.'),
+    {
+      max: 20,
+    },
+  ).optional(),
   source: Source.optional(),
   pendingCleanup: recovery.pendingCleanup,
 });
@@ -231,7 +271,7 @@ export const identity = {
   plural: 'disasterprotections',
   shortNames: ['dprot'],
   scope: 'Namespaced',
-  summary: 'Protection of one environment against the loss of its region.',
+  summary: 'Protects one environment against the loss of its region.',
   life: 'long',
   spec: DisasterProtectionSpec,
   facts: DisasterProtectionFacts,
@@ -241,30 +281,43 @@ export const identity = {
     {
       name: 'RECOVERY-READY',
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
-      description: 'Whether the service says that a recovery would work.',
+      description: 'True if the service says that a recovery would work.',
     },
-    { name: 'MODE', path: '.status.settings.protectionMode', description: 'Cold or Warm, as the service has it.' },
+    {
+      name: 'MODE',
+      path: '.status.settings.protectionMode',
+      description: 'The mode of the protection in the service: Cold or Warm.',
+    },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
-    { name: 'STAGE', path: '.status.activeOperation.stage', description: 'What its current operation does now.' },
+    {
+      name: 'STAGE',
+      path: '.status.activeOperation.stage',
+      description: 'The stage of the operation that the service is working on.',
+    },
     {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
       type: 'date',
-      description: 'How long RECOVERY-READY has had this value.',
+      description: 'Time since RECOVERY-READY last changed.',
     },
     {
       name: 'LAST-POINT',
       path: '.status.recoveryPoints[0].cutoffTime',
       type: 'date',
-      description: 'How old the data of the newest recovery point is.',
+      description: 'Age of the data of the newest recovery point.',
     },
     {
       name: 'STATE',
       path: '.status.readiness.state',
       wide: true,
-      description: 'How the service calls its readiness.',
+      description: 'The readiness of the protection, as the service shows it.',
     },
-    { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'Where snapshots are kept.' },
+    {
+      name: 'STORAGE',
+      path: '.status.settings.storage.source',
+      wide: true,
+      description: 'The storage for snapshots: Inherited, Platform or Credential.',
+    },
   ],
   selectable: [
     '.spec.environmentRef.name',

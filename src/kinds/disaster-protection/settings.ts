@@ -1,4 +1,4 @@
-/** Compares the spec of a protection with the service, and builds the item of a configure call. */
+/** Compares the spec of a DisasterProtection with the service, and builds the settings that a configure call sends. */
 import { definedIn, type Json } from '../../base/json.ts';
 import { sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
@@ -18,23 +18,26 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** Converts milliseconds to seconds. Keeps a fraction, although specs and statuses have whole seconds. */
+/** Converts milliseconds to seconds. Keeps a fraction if the service shows one, although specs have whole seconds. */
 export function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
-/** Translates a storage credential of the interface to the spec's word: Inherited for an absent id, Platform for null, else Credential. */
+/**
+ * Translates a storage credential of the service's API to spec.storage: Inherited for an absent id, Platform for null,
+ * else Credential.
+ */
 function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
   return credentialId === null ? { source: 'Platform' } : { source: 'Credential', credentialId };
 }
 
-/** Maps the modes of the interface to the modes of a spec. */
+/** Maps the modes of the service's API to the modes of a spec. */
 const modes: Readonly<Record<string, string>> = { cold: 'Cold', warm: 'Warm' };
 
-/** Translates a mode to the spec's word; an unknown mode stays as the service writes it. */
+/** Translates a mode of the service's API to the mode of a spec; an unknown mode stays as the service writes it. */
 function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
 }
@@ -73,14 +76,14 @@ export function isSameRegionAccepted({ acknowledgements }: DisasterProtectionSpe
   return acknowledgements?.includes('SameRegion') === true;
 }
 
-/** Returns the fields that the spec sets, each with its value. The service chooses the others. */
+/** Returns the fields that the spec sets, each with its value. The service chooses the values of other fields. */
 function desiredOf(pass: ProtectionPass): readonly (readonly [field: string, wanted: Json])[] {
   return Object.entries(writtenOf(itemOf(pass))).flatMap(([field, wanted]) =>
     wanted === undefined || pass.spec[field as keyof DisasterProtectionSpec] === undefined ? [] : [[field, wanted]],
   );
 }
 
-/** The settings and destination names that the service saved, or that the item of a call asks for. */
+/** Settings and destination names, as the service saved them or as a configure call asks for them. */
 interface Saved {
   readonly settings?: Partial<ProtectionSettings> | undefined;
   readonly warmDestination?: Names | undefined;
@@ -89,7 +92,7 @@ interface Saved {
 
 type Names = Partial<DestinationNames>;
 
-/** Returns the fields of the spec with the values that the service shows. `wanted` are the names that the spec asks for. */
+/** Returns fields of the spec with the values that the service shows. `wanted` has the names that the spec asks for. */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
   const { sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
@@ -101,32 +104,41 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
   };
 }
 
-/** Ignores createNewApp if the app has the wanted name: a database always gets a new app, whatever the spec says. */
+/**
+ * Ignores createNewApp if the app has the wanted name, because a database always gets a new app, whatever the spec
+ * says.
+ */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
   const isAlike = implied !== undefined && destination.appName === implied;
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
-/** Converts the item of a configure call in the journal to fields of the spec. */
+/** Converts the settings of a configure call in the journal to fields of the spec. */
 function writtenOf(item: Omit<ProtectionItem, 'requestId'>): Fields {
   return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
-/** True when a configuration may be the effect of a configure call: nothing that it shows differs from the item that was sent. */
+/**
+ * True when a configuration may be the effect of a configure call: no setting that the service shows differs from what
+ * was sent.
+ */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const seen = observedOf(configuration, item.target);
   return Object.entries(writtenOf(item)).every(
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // If the item leaves storage out, the service chooses the storage.
+      // If the configure call leaves storage out, the service chooses the storage.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
 }
 
-/** Returns the fingerprints after a configure call: of the whole spec if the sent item has the same values, else of the item's fields. */
+/**
+ * Returns the fingerprints to store after a configure call: of all fields of the spec if the values sent still equal
+ * the spec, otherwise of the fields that were sent.
+ */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
   const stated = desiredOf(pass);
@@ -145,7 +157,10 @@ export interface ProtectionDifference {
   readonly drift: readonly Drift[];
 }
 
-/** Compares the spec with a configuration, field by field. A field that the service does not show is compared with what was last sent. */
+/**
+ * Compares the spec with a configuration, field by field. A field that the service does not show is compared with the
+ * fingerprint of what was last sent.
+ */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
   const observed = observedOf(configuration, pass.spec.target);
   const differing: string[] = [];
@@ -169,8 +184,9 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 }
 
 /**
- * Builds the item of a configure call. A change sends the whole item, with the service's current value for each field that the
- * spec leaves out. The reason: an omitted field would fall back to its default, and another storage would need new copies.
+ * Builds the settings that a configure call sends. A change sends all settings; for each field that the spec leaves
+ * out, the call repeats the service's current value. Otherwise the service would set the field to its default, and
+ * another storage would need new copies.
  */
 export function itemOf(pass: ProtectionPass, configuration?: ConfigurationItem): Omit<ProtectionItem, 'requestId'> {
   const { spec } = pass;

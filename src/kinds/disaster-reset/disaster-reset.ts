@@ -19,11 +19,13 @@ import { atStage } from '../recovery/stages.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** A pass over a reset. */
+/** All that the decision about a DisasterReset can use: the spec, what status remembers, and what the service shows. */
 type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 type ResetStep = Step<DisasterResetFacts>;
 
-/** The lists that decide about a reset: all configurations, and the environments that can be protected. */
+/**
+ * The lists of the service that decide about a reset: all configurations, and the environments that can be protected.
+ */
 interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
   readonly sources: Snapshot<SourceItem> | undefined;
@@ -48,7 +50,7 @@ function environmentOf({ spec, referred, memory }: ResetPass): string {
   return environmentRef?.externalId ?? memory.facts.environmentId ?? found ?? '';
 }
 
-/** Builds the body of the request. */
+/** Builds the body of the reset request. */
 function bodyOf(pass: ResetPass): Resetting {
   const { accountId } = pass.account;
   const { scope, confirmation: confirmationName } = pass.spec;
@@ -56,16 +58,21 @@ function bodyOf(pass: ResetPass): Resetting {
   return { accountId, scope: 'environment', confirmationName, sourceAppEnvId: environmentOf(pass) };
 }
 
-/** Returns the configurations that a reset would wipe if it were sent now: all of the account, or those of the environment. */
+/**
+ * Returns the configurations that a reset would wipe if it were sent now: all configurations of the account, or those
+ * of one environment.
+ */
 function reached(pass: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
   const isWhole = pass.spec.scope === 'Account';
   return [...snapshot.items.values()].filter((one) => isWhole || one.sourceAppEnvId === environmentOf(pass));
 }
 
-/** The stage of a reset that the service began and did not finish. */
+/** The stage of a reset that the service has begun but not finished. */
 const cleaning = 'CleanupPending';
 
-/** Reads all configurations, because a reset may be sent only while none exists that the spec does not name. */
+/**
+ * Reads all configurations, because a reset may be sent only if the spec lists every configuration that it would wipe.
+ */
 function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   const { accountId } = pass.account;
   const read = drConfigurationsOf(accountId);
@@ -73,7 +80,8 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
   const list = drSourcesOf(accountId);
   const sources = pass.view.all(list);
-  // A clean-up that made the service refuse the reset may show in the sources only. A list that cannot be read keeps nothing up.
+  // The clean-up because of which the service refused the reset may show only in the list of sources. If that list
+  // cannot be read, decide without it.
   const isOld = pass.memory.journal?.conflicted !== undefined && sources !== undefined && sources.begunAt < since;
   const again = isOld ? readOf(pass, list, since) : readUnread(pass, [list]);
   return again?.is === 'read' ? again : { snapshot, sources };
@@ -84,20 +92,26 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
   return foreign(pass) ?? others(pass, seen) ?? absent(pass, seen) ?? misnamed(pass, seen) ?? moved(pass, seen);
 }
 
-/** Stalls when the spec gives an id and adoption is not allowed: the id may belong to another namespace of the account. */
+/**
+ * Stalls if the spec gives the environment's id and adoption is not allowed, because the environment may belong to
+ * another namespace.
+ */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   const message =
-    'the spec names by id what this namespace may not have made, and adoption is Never here; use environmentRef.name, or let the account allow ById';
+    'the spec names objects by id that may belong to another namespace, and the account does not allow adoption by id; use spec.environmentRef.name, or set spec.lifecycle.adoption to ById on the account';
   return never('AdoptionNotAllowed', message);
 }
 
-/** Stalls when the reset would also wipe a configuration that the spec does not pin, because somebody set up protection again. */
+/**
+ * Stalls if the reset would also wipe a configuration that the spec does not list, because somebody set up protection
+ * again.
+ */
 function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
   const other = reached(pass, seen).find(({ configurationId }) => !pinned.has(configurationId));
   if (other === undefined) return undefined;
-  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not pin`);
+  return never('Superseded', `a reset would wipe configuration ${other.configurationId}, which the spec does not list`);
 }
 
 function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
@@ -121,7 +135,10 @@ function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined
   return never('ConfirmationMismatch', `spec.confirmation must be ${name}`);
 }
 
-/** Requires the pinned generation, unless the service has already begun the reset: then a repeated request finishes that reset. */
+/**
+ * Requires that each configuration still has the generation in the spec. If the service has already begun the reset,
+ * the generation no longer matters, because a repeated request finishes that reset.
+ */
 function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
   for (const { configurationId, configurationGeneration } of pinnedOf(pass.spec)) {
@@ -132,51 +149,63 @@ function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   return undefined;
 }
 
-/** Returns the pinned configurations that the service still shows. */
+/** Returns the configurations in the spec that the service still shows. */
 function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
-/** Tells people what to look for in the service when the request expires during a clean-up. */
+/**
+ * Tells people what to look for in the service when the request ends during a clean-up. Returns undefined when an activation
+ * under way explains the refusal.
+ */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
-  return isCleaning(pass, seen) ? 'whether what the reset is about is gone' : undefined;
+  const isRefused = pass.memory.journal?.conflicted !== undefined;
+  if ((isRefused && isActivating(pass, seen)) || !isCleaning(pass, seen)) return undefined;
+  return 'check in the service whether the configurations in the spec are gone';
 }
 
-/** True when the service has begun the reset, or cleans up after what it is about. */
+/**
+ * True while the service works on an activation of a configuration in the spec. Until the activation ends, the service
+ * refuses the reset.
+ */
+function isActivating(pass: ResetPass, seen: ResetSubject): boolean {
+  return pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
+}
+
+/** True if the service has begun the reset, or still cleans up one of the configurations or environments to wipe. */
 function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
   const shown = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)];
   return pass.memory.facts.stage === cleaning || shown.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
 }
 
 /**
- * Interprets a refusal. A reset that was refused because of a clean-up is sent again later, until `validUntil`. Any other
- * refusal is final.
+ * Interprets a refusal of the reset. If the service refused because of a clean-up, the reset is sent again later, until
+ * `validUntil`. Any other refusal is final.
  */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
   const { journal, facts } = pass.memory;
-  const isActivating = pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
-  if (journal === undefined || isActivating || !isCleaning(pass, seen)) return undefined;
+  if (journal === undefined || isActivating(pass, seen) || !isCleaning(pass, seen)) return undefined;
   if (isOver) {
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
-  const message = `the service does not finish the reset yet (${words}); it is sent again after ${until}`;
+  const message = `the service has not finished the reset yet (${words}); the reset is sent again after ${until}`;
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   const remember = { facts: atStage(facts, cleaning, pass.wallMs) };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
 }
 
-/** Waits until two lists show no pinned configuration, and the service has cleaned up. */
+/** Waits until two lists show none of the configurations in the spec, and the service has cleaned up. */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
-    const message = 'the service accepted the reset and still lists the configuration';
+    const message = 'the service accepted the reset and still lists a configuration in the spec';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);
   const message = 'the configuration is gone';
   const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
-  // An older list of sources, from before the configuration was gone, does not show the clean-up.
+  // A list of sources from before the configuration was gone does not show the clean-up.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   const read = drSourcesOf(pass.account.accountId);
   const { sources } = seen;
@@ -188,7 +217,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
-/** Returns the environments whose protection the reset wipes, as far as the list of sources shows them. */
+/** Returns the environments whose protection the reset wipes, if the list of sources shows them. */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   const listed = [...(sources?.items ?? [])];
   const isMeant = (id: string) => pass.spec.scope === 'Account' || id === environmentOf(pass);
@@ -226,8 +255,8 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   committed: (pass, answer) => {
     const { configurations: wipedConfigurationCount, destinations: wipedDestinationCount } =
       resetCountsOf(answer) ?? {};
-    // The answer alone proves nothing. An answer without a count may come from a proxy, and a count of zero means that
-    // somebody else sent a reset first. Wait until the configurations are gone.
+    // A successful answer alone proves nothing. An answer without a count may come from a proxy, and a count of zero
+    // means that somebody else sent a reset first. Wait until the configurations are gone.
     if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
     return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };
   },
@@ -240,7 +269,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   },
 };
 
-/** Removes a protection with everything that belongs to it. */
+/** The DisasterReset kind: removes a protection with everything that belongs to it. */
 export const disasterReset = defineRequest(plan, {
   ...identity,
   claims: (spec) => pinnedOf(spec).map(({ configurationId }) => configurationId),

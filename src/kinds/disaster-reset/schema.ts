@@ -14,45 +14,49 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
-const Configuration = fields('A configuration that is wiped.', {
-  configurationId: serviceId('Its id.'),
-  configurationGeneration: wholeNumber('The generation that it must still have.'),
+const Configuration = fields('A configuration that the reset wipes.', {
+  configurationId: serviceId('The id of the configuration.'),
+  configurationGeneration: wholeNumber(
+    'The generation of the configuration. The request is sent only while the configuration has this generation.',
+  ),
 });
 
-const Fields = specInAccount('Which protection to wipe, and until when the wipe may be sent.', {
+const Fields = specInAccount('The protection to wipe, and the time until which the request may be sent.', {
   scope: choice(
-    'Environment wipes the protection of one environment. Account wipes all of the account; the operator refuses it unless it was started to allow it.',
+    'Environment wipes the protection of one environment. Account wipes all protections of the account; this needs an operator that runs with --enable-account-reset.',
     ['Environment', 'Account'],
   ),
   environmentRef: environmentRef('sourceAppEnvId').optional(),
-  configurationId: serviceId('The configuration that is wiped; required with scope Environment.').optional(),
+  configurationId: serviceId('The id of the configuration to wipe; required with scope Environment.').optional(),
   configurationGeneration: wholeNumber(
-    'The generation that it must still have; required with scope Environment.',
+    'The generation of the configuration to wipe; required with scope Environment. The request is sent only while the configuration has this generation.',
   ).optional(),
   configurations: listByKey(
-    'All configurations of the account as you know them; required with scope Account. With any other in the account nothing is sent.',
+    'All configurations of the account that you know; required with scope Account. Nothing is sent if the account has any other configuration.',
     Configuration,
     ['configurationId'],
     { max: 100, min: 1 },
   ).optional(),
   confirmation: text(
-    'The exact name of the environment, or of the account with scope Account (interface: confirmationName).',
+    'The exact name of the environment, or with scope Account the exact name of the account (API field: confirmationName).',
     { min: 1, max: 256 },
   ),
   acknowledgements: recovery.acknowledgements(
-    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and what is left of its recoveries are deleted.',
+    'The risks that you accept. DeletesProtectionAndLeftovers: the protection and the leftovers of its recoveries are deleted.',
     ['DeletesProtectionAndLeftovers'],
   ),
-  validUntil: moment('After this moment nothing is sent; at most 24 hours after this resource was created.'),
+  validUntil: moment(
+    'Time after which the request is not sent any more; at most 24 hours after this resource was created.',
+  ),
 });
 
-/** Removes a protection with everything that belongs to it. */
+/** The spec of a DisasterReset, which removes a protection with everything that belongs to it. */
 export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
       rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
       message:
-        'scope: Environment needs environmentRef and configurationId with configurationGeneration, and no configurations',
+        'scope: Environment needs environmentRef and configurationId with configurationGeneration; leave the field configurations out',
       check: (spec) =>
         spec.scope !== 'Environment' ||
         (spec.environmentRef !== undefined &&
@@ -62,7 +66,8 @@ export const DisasterResetSpec = recovery.once(
     }),
     {
       rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.configurationId) && !has(self.configurationGeneration))",
-      message: 'scope: Account needs configurations, and none of the fields that name one environment or configuration',
+      message:
+        'scope: Account needs configurations; leave environmentRef, configurationId and configurationGeneration out',
       check: (spec) =>
         spec.scope !== 'Account' ||
         (spec.configurations !== undefined &&
@@ -74,14 +79,16 @@ export const DisasterResetSpec = recovery.once(
 );
 export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 
-/** The status of a reset. */
+/** The status of a DisasterReset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts,
-  environmentId: text('The id of the environment (interface: sourceAppEnvId).', { max: 128 }).optional(),
+  environmentId: text('The id of the environment whose protection is wiped (API field: sourceAppEnvId).', {
+    max: 128,
+  }).optional(),
   acceptedTime: recovery.requestFacts.acceptedTime,
   finishedTime: recovery.requestFacts.finishedTime,
-  wipedConfigurationCount: count('How many configurations the service wiped (interface: configurations).'),
-  wipedDestinationCount: count('How many recovery destinations the service wiped (interface: destinations).'),
+  wipedConfigurationCount: count('Number of configurations that the service wiped (API field: configurations).'),
+  wipedDestinationCount: count('Number of recovery destinations that the service wiped (API field: destinations).'),
   pendingCleanup: recovery.pendingCleanup,
 });
 export type DisasterResetFacts = z.output<typeof DisasterResetFacts>;
@@ -92,13 +99,17 @@ export const identity = {
   plural: 'disasterresets',
   shortNames: ['dreset'],
   ...recovery.request,
-  summary: 'The removal of a protection with everything that is left of its recoveries; it happens once.',
+  summary: 'Removes a protection and the leftovers of its recoveries. The request is carried out only once.',
   spec: DisasterResetSpec,
   facts: DisasterResetFacts,
   idWord: undefined,
   columns: [
-    { name: 'SCOPE', path: '.spec.scope', description: 'One environment, or the account.' },
-    ...recovery.stageColumns('The stage of the request.'),
+    {
+      name: 'SCOPE',
+      path: '.spec.scope',
+      description: 'Environment for the protection of one environment, Account for all protections of the account.',
+    },
+    ...recovery.stageColumns('The current stage of the reset.'),
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],
 } satisfies KindIdentity;

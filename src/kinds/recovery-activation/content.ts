@@ -7,11 +7,14 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-protection/schema.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
-/** A pass over an activation. */
+/**
+ * All that the decision about a RecoveryActivation can use: the spec, what status remembers, and what the service
+ * shows.
+ */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 export type ActivationStep = Step<RecoveryActivationFacts>;
 
-/** The objects of the service that decide about an activation: its configuration, source and recovery point. */
+/** The answers of the service that decide about an activation: its configuration, source and recovery point. */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
@@ -23,7 +26,7 @@ export function namesOf({ target }: RecoveryActivationSpec): Activation['target'
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** Returns what the spec asks for, by the field names of the interface. */
+/** Returns what the spec asks for, with the field names of the service's API. */
 function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
@@ -38,26 +41,29 @@ function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>):
   };
 }
 
-/** Returns the request id of this activation. The same content always gives the same id. */
+/** Returns the request id of this activation. Equal content always gives the same id. */
 export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): string {
   const { target, ...content } = contentOf({ spec, account });
   const { endpoint } = account;
   return requestIdOf('activate/v1', { endpoint, ...content, target: { ...target }, attempt: spec.attempt ?? 1 });
 }
 
-/** Builds the body of the request. A request id in the journal or in status takes precedence over a computed id. */
+/**
+ * Builds the body of the activation request. A request id in the journal or in status takes precedence over a computed
+ * id.
+ */
 export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
   const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
   return { ...contentOf({ spec, account }), requestId };
 }
 
-/** Returns the id of the operation that this request began, as far as the protection knows. */
+/** Returns the id of the operation that this request began, if the status of the DisasterProtection has it. */
 export function ownOperationId(pass: ActivationPass): string | undefined {
   const { requestId } = bodyOf(pass);
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
 }
 
-/** Returns the protection that the spec refers to, as its status shows it. */
+/** Returns the DisasterProtection that the spec refers to, with the fields of its status that matter here. */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that fails
- * ends the request or makes it wait.
+ * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that
+ * fails ends the request or makes it wait.
  *
  * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
@@ -42,10 +42,11 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
   );
 }
 
-/** Requires that the protection and the service still have the configuration that the spec pins. */
+/** Requires that the protection and the service still have the configuration and the generation that the spec names. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check the reference before any final verdict: without the protection an existing operation might be our own.
+  // Check the reference before any final verdict: only the status of the DisasterProtection shows if an existing
+  // operation was begun by this request.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -58,7 +59,7 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
   if (appName === undefined || environmentName === undefined) {
-    const message = 'the service does not show the names of the source, so that spec.confirmation cannot be checked';
+    const message = 'the service does not show the names of the source, so spec.confirmation cannot be checked';
     return notYet('ConfirmationMismatch', message);
   }
   if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
@@ -67,32 +68,48 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
 
 function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence | undefined {
   if (activationUnavailableReason === undefined) return undefined;
-  return never('ActivationUnavailable', `the service says: ${activationUnavailableReason}`);
+  return never(
+    'ActivationUnavailable',
+    `the service says that no activation is possible: ${activationUnavailableReason}`,
+  );
 }
 
-/** Stalls when another activation succeeded or may still succeed. Activations up to the one in spec.afterOperationId do not count. */
+/**
+ * Stalls when another activation succeeded or may still succeed. The activation in spec.afterOperationId, and any
+ * activation before that one, do not count.
+ */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const why = activated(pass, configuration) ?? alongside(pass, configuration);
   return why === undefined ? undefined : never('AlreadyActivated', why);
 }
 
-/** Builds the message for an answer with the operation in spec.afterOperationId, which means that the service began nothing new. */
+/**
+ * Builds the message for an answer that names the operation in spec.afterOperationId, which means that the service
+ * began no new operation.
+ */
 export function sameRequest(operationId: string): string {
-  return `operation ${operationId}, which spec.afterOperationId names, was begun by the very same request; raise spec.attempt to ask for another activation`;
+  return `operation ${operationId}, which spec.afterOperationId names, was begun by the same request; to ask for another activation, raise spec.attempt`;
 }
 
-const hint = 'if another activation is meant, name it in spec.afterOperationId';
+/** Says how to ask for an activation after an earlier one. */
+function howToFollow(operationId = "the operation's id"): string {
+  return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
+}
 
-/** Says which other activation the service shows. An activation that was over before the one in spec.afterOperationId does not count. */
+/**
+ * Builds the message about another activation that the service shows. An activation that was over before the one in
+ * spec.afterOperationId began does not count.
+ */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== afterOperationId) {
-    return `operation ${activationResult.operationId ?? '(not shown)'} activated it; ${hint}`;
+    const { operationId } = activationResult;
+    return `operation ${operationId ?? '(not shown)'} activated the configuration; ${howToFollow(operationId)}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
-    return `activation ${active.operationId ?? '(its id is not shown)'} is under way`;
+    return `activation ${active.operationId ?? '(the service does not show the id)'} is under way`;
   }
   const others = activities.filter(
     (activity) =>
@@ -103,15 +120,17 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   const what = `the history shows activation ${earlier.operationId}`;
   const named = operationIn(configuration, afterOperationId);
   const mayBeNamed = activationResult === undefined && (named === undefined || wasOverBefore(named, earlier));
-  if (mayBeNamed) return `${what}; ${hint}`;
-  return `${what} and does not show that it was over before ${afterOperationId} (spec.afterOperationId) began; ask again after its end, or, where no end is shown, ${anew}`;
+  if (mayBeNamed) return `${what}; ${howToFollow(earlier.operationId)}`;
+  return `${what}, and does not show that this activation was over before ${afterOperationId} (spec.afterOperationId) began; create a new resource when this activation has ended, or, if the service shows no end, ${anew}`;
 }
 
-const anew = 'start again with a DisasterReset, which deletes the recovery points, and a raised enrollment';
+const anew =
+  'create a DisasterReset, which deletes the recovery points, and raise spec.enrollment of the DisasterProtection';
 
 /**
- * True for the activation in spec.afterOperationId and for one that was over before it. The service runs one activation at a
- * time, so an activation that began before this result was complete is over.
+ * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. The
+ * service runs one activation at a time, so an activation that began before the result in the configuration was
+ * complete is over.
  */
 function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
   const { operationId, startedAt } = activity;
@@ -120,13 +139,15 @@ function isCovered(activity: DrOperation, named: string, configuration: Configur
   if (activationResult === undefined) return false;
   const began = Date.parse(startedAt ?? '');
   const completed = Date.parse(activationResult.completedAt ?? '');
-  // An entry without an id may be the named activation itself, so only times that are shown can rule that out.
+  // A history entry without an id may be the activation in spec.afterOperationId itself. Only a start after the result
+  // was complete rules that out.
   return operationId === undefined ? !(began > completed) : began < completed;
 }
 
 /**
- * Says that the history has more activations without an id than this cluster knows. The RecoveryActivation of the named operation
- * explains one entry of its cutoff, and so does each finished one that was accepted before it.
+ * Builds the message for a history with more activations without an id than the resources of this cluster explain. The
+ * RecoveryActivation of the operation in spec.afterOperationId explains one entry with its cutoff. So does each
+ * finished RecoveryActivation that was accepted before it.
  */
 function nameless(
   pass: ActivationPass,
@@ -140,7 +161,7 @@ function nameless(
     (one) =>
       operationIn(configuration, one.id) === undefined && (one === named || (one.finished && isBehind(one, named))),
   );
-  // Two resources may be about the same operation.
+  // Two RecoveryActivations may be about the same operation.
   const moments = [...new Map(known.map((one) => [one.id, cutoffOf(one)])).values()];
   const isUnexplained = ({ cutoffAt }: DrOperation, index: number) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
@@ -148,15 +169,20 @@ function nameless(
   };
   if (!entries.some(isUnexplained)) return undefined;
   const isLast = all.every((one) => one.id === spec.afterOperationId || isBehind(one, named));
-  const way = isLast ? `to activate again, ${anew}` : 'name the last RecoveryActivation in spec.afterOperationId';
-  return `the history shows an activation without its id, which may have made an environment live; ${way}`;
+  const way = isLast
+    ? `to activate again, ${anew}`
+    : 'put the operation id of the last RecoveryActivation into spec.afterOperationId';
+  return `the history shows an activation without an id, which may have made an environment live; ${way}`;
 }
 
 function cutoffOf({ spec }: Related): string | undefined {
   return (spec as RecoveryActivationSpec | undefined)?.recoveryPoint.cutoffTime;
 }
 
-/** Says which other RecoveryActivation of this cluster was accepted and has not ended, even if no list shows its operation yet. */
+/**
+ * Builds the message about another RecoveryActivation of this cluster that was accepted and has not ended, even if no
+ * list shows its operation yet.
+ */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { configurationId, afterOperationId = '' } = spec;
   const all = related?.('RecoveryActivation', configurationId) ?? [];
@@ -170,9 +196,10 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
       !isBehind(one, named),
   );
   if (other === undefined) return undefined;
-  if (other.id !== undefined) return `the service accepted ${other.name} as operation ${other.id}; ${hint}`;
-  const instead = 'look in the service what became of it, and delete that resource if another activation is meant';
-  return `the service accepted ${other.name}, and does not show as which operation; ${instead}`;
+  if (other.id !== undefined)
+    return `the service accepted ${other.name} as operation ${other.id}; ${howToFollow(other.id)}`;
+  const instead = 'check in the service how that activation ended; to activate again, delete that RecoveryActivation';
+  return `the service accepted ${other.name}, and does not show its operation; ${instead}`;
 }
 
 /** True if `one` was accepted before `later`. Then `one` has ended, because the service runs one activation at a time. */
@@ -180,11 +207,13 @@ function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
-/** Stalls while the service works on an operation, unless that is the operation of a warm configuration's standby. */
+/**
+ * Stalls while the service works on an operation, unless that operation only keeps the standby of a warm configuration.
+ */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   if (active === undefined || isSettledStandby(configuration)) return undefined;
-  const message = `the service works on ${operationInWords(active)}; wait for its end and create another resource`;
+  const message = `the service works on ${operationInWords(active)}; wait until this operation has ended, then create a new resource`;
   return never('OperationInProgress', message);
 }
 
@@ -192,11 +221,11 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   if (!isWarm(configuration)) return undefined;
   const { warmDestination } = configuration;
   if (warmDestination === undefined) {
-    const message = 'the service does not show the warm destination, so that spec.target cannot be checked';
+    const message = 'the service does not show the warm destination, so spec.target cannot be checked';
     return never('DestinationMismatch', message);
   }
   const { envName, appName, createNewApp } = namesOf(spec);
-  // A database always gets a new app, even if the spec only gives its name and leaves createNewApp out.
+  // A database always gets a new app, even if the spec gives only spec.target.appName and leaves createNewApp out.
   const mayBeNew = createNewApp || (appName !== undefined && spec.target.createNewApp === undefined);
   const same =
     warmDestination.envName === envName &&
@@ -210,12 +239,12 @@ function destinationInWords(destination: DestinationNames): string {
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 
-/** Requires that the service lists the recovery point now, with exactly the cutoff time that the spec pins. */
+/** Requires that the service lists the recovery point now, with exactly the cutoff time in the spec. */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
   if (live.cutoffAt !== cutoffTime) {
-    const message = `the moment of recovery point ${pointId} is ${live.cutoffAt}, and the spec pins ${cutoffTime}`;
+    const message = `the cutoff time of recovery point ${pointId} is ${live.cutoffAt}, but the spec has ${cutoffTime}`;
     return never('Superseded', message);
   }
   return live.generation === undefined ? undefined : movedOn(live.generation, configurationGeneration);

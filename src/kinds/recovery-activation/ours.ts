@@ -1,5 +1,6 @@
 /**
- * Recognises the activation that this resource began: by its id, by its result, or as the effect of a lost call.
+ * Recognises the activation that this resource began: by the id of the operation, by its result, or as the effect of a
+ * call whose answer was lost.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -20,7 +21,10 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 /** The result of an activation. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
-/** Finds an activation that this resource began but does not know yet: by its id or result, or as the effect of a lost call. */
+/**
+ * Finds an activation that this resource began but does not know yet: by its id, by its result, or as the effect of a
+ * call whose answer was lost.
+ */
 export function trace(
   pass: ActivationPass,
   { configuration, source }: SeenProtection,
@@ -43,8 +47,8 @@ export function trace(
 }
 
 /**
- * Records an operation as begun by this resource. If no answer named the operation, this is only presumed, and its result must
- * still show our recovery point and names.
+ * Records an operation as begun by this resource. `Presumed` means that no answer named the operation; its result must
+ * then still show the recovery point and the names in the spec.
  */
 export function adopted(
   pass: ActivationPass,
@@ -54,7 +58,9 @@ export function adopted(
   return { id, ownership, journal: undefined, facts: accepted(pass) };
 }
 
-/** True for a result with our recovery point and cutoff, unless the result belongs to an activation that is known to be earlier. */
+/**
+ * True for a result with the recovery point and cutoff in the spec, unless the result belongs to an earlier activation.
+ */
 export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
   const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
   const before = attempt > 1 ? (memory.journal?.create?.excluded ?? []) : [];
@@ -63,8 +69,8 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * True if the recovered environment has the names of the spec; undefined if the service does not show its names. Without
- * createNewApp the environment belongs to the source's app, except for a database, which always gets a new app.
+ * True if the recovered environment has the names in the spec; undefined if the service does not show its names.
+ * Without createNewApp the environment belongs to the source's app, except for a database, which always gets a new app.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -83,8 +89,8 @@ export function namesMatch(
 }
 
 /**
- * Returns the id of a new activation with our cutoff. An activation that shows no cutoff counts once the service has accepted
- * the request.
+ * Returns the id of a new activation with the cutoff in the spec. An activation that shows no cutoff counts only if the
+ * service has accepted the request.
  */
 export function newActivationId(
   pass: ActivationPass,
@@ -109,12 +115,12 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
 }
 
 /**
- * Tells people what to look for in the service when an operation or a result may come from our lost call; returns undefined if
- * none may.
+ * Tells people what to look for in the service when an operation or a result may come from a call whose answer was
+ * lost. Returns undefined if the service shows no such operation or result.
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
-  const live = `whether environment "${namesOf(spec).envName}" is live`;
+  const live = `check in the service whether environment "${namesOf(spec).envName}" is live`;
   if (configuration === undefined) return live;
   const before = [...(memory.journal?.create?.excluded ?? []), spec.afterOperationId];
   const { operationId, cutoffAt } = configuration.activationResult ?? {};

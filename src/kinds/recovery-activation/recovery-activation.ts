@@ -36,7 +36,10 @@ import { fence, sameRequest } from './fences.ts';
 import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
-/** Reads the configuration and its source. While a request may still be sent, also reads the pinned recovery point. */
+/**
+ * Reads the configuration and its source. While the activation may still be sent, also reads the recovery point in the
+ * spec.
+ */
 function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
   const { accountId } = pass.account;
@@ -45,8 +48,8 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  // The list of sources has the names of a result. With a list from before the result, our own environment would not be
-  // recognised.
+  // The list of sources shows the names of a recovered environment. A list that began before the activation's result
+  // was read may not show the environment yet.
   const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
   const isOld = listed === undefined || listed.snapshot.begunAt < needed;
   if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
@@ -82,13 +85,13 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unseen !== undefined) return unseen;
   if (isSeen && !mayBeLive(pass, configuration)) return vanished(pass, seen);
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show what came of it; look there whether environment "${namesOf(pass.spec).envName}" is live`;
+  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show the result; check in the service whether environment "${namesOf(pass.spec).envName}" is live`;
   return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
 }
 
 /**
- * True when the history shows the operation and does not show that it failed. An entry without an id counts if it has our cutoff
- * and an outcome.
+ * True when the history shows the operation and does not show that it failed. A history entry without an id counts if
+ * it has the cutoff in the spec and an outcome that is no failure.
  */
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
@@ -105,22 +108,27 @@ function mayBeLive({ memory, spec }: ActivationPass, configuration: Configuratio
   );
 }
 
-/** After this many failed steps in a row, it may be possible to discard the activation. */
+/** Number of failed steps in a row after which it may be possible to discard the activation. */
 const discardAfterSteps = 6;
 
-/** Says what the service works on, and how to end an operation whose steps keep failing. */
+/**
+ * Builds the message about the operation that the service works on, and about how to end it if its steps keep failing.
+ */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
   if (failedSteps === 0) return work;
   const failing = `${work}; ${failedSteps} steps in a row have failed`;
-  if (isWarm(configuration)) return `${failing}; if it does not recover, a DisasterReset ends it`;
+  if (isWarm(configuration)) return `${failing}; if the operation does not recover, a DisasterReset ends it`;
   return failedSteps < discardAfterSteps
-    ? `${failing}; from ${discardAfterSteps} on a discard may be possible`
-    : `${failing}; a discard may be possible: an ActivationDiscard asks for it`;
+    ? `${failing}; after ${discardAfterSteps} failed steps in a row a discard may be possible`
+    : `${failing}; a discard may be possible: to ask for the discard, create an ActivationDiscard`;
 }
 
-/** True when a list has shown our operation by its id before. Once no list shows the operation any more, it has ended. */
+/**
+ * True when a list has shown the operation of this request by its id before. If lists no longer show the operation, it
+ * has ended.
+ */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   const isRecorded = protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true;
@@ -128,8 +136,9 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Concludes from the result of our activation. If no answer named the operation, the result must also have our recovery point
- * and names. While the names are not shown, nobody can say whose result it is.
+ * Decides from the result of an activation whether this request has succeeded. If no answer named the operation, the
+ * result must also have the recovery point and the names in the spec. While the service does not show the names, the
+ * request waits.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
@@ -139,10 +148,10 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   if (isOurs === true) return promoted(pass, result);
   const which = `operation ${result.operationId ?? '(not shown)'} activated the configuration`;
   if (isOurs === undefined) {
-    const message = `${which}; its names are not shown, and no receipt named it, so that nobody can say whether it was this request`;
+    const message = `${which}; the service does not show the names of the recovered environment, and no answer named the operation, so it is not known if this request began the operation`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
-  const message = `${which}, but with another point or other names than the spec`;
+  const message = `${which}, but the recovery point or the names differ from the spec`;
   return id === undefined ? undefined : ended(pass, never('Superseded', message));
 }
 
@@ -155,21 +164,31 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
   return { ...end, conditions: [...(end.conditions ?? []), promotion.yes('Promoted', message)] };
 }
 
-/** Ends an accepted activation that is neither active nor has a result, once two lists that began late enough show this. */
+/**
+ * Ends an accepted activation that is neither active nor has a result. Waits until two lists that began late enough
+ * show this.
+ */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
   const { endedAt, outcome } = (seen.configuration && operationIn(seen.configuration, id)) ?? {};
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
     seen.configuration === undefined
-      ? `the configuration is not shown any more, and with it ${name}; look in the service whether environment "${namesOf(pass.spec).envName}" is live`
-      : `${name} is not under way any more, and the service shows no result of it`;
+      ? `the service no longer shows the configuration, nor ${name}; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      : `the service no longer works on ${name}, and shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
-  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; it is looked at again`, apartMs);
+  const unsure = provenTwice(
+    pass,
+    seen.snapshot,
+    'InProgress',
+    `${message}; the operator reads the service once more before the activation counts as ended`,
+    apartMs,
+  );
   if (unsure !== undefined) return unsure;
-  const again = 'the same content is answered with this operation, so to try it again raise spec.attempt';
+  const again =
+    'to try again, raise spec.attempt, because the service answers the same request with the same operation';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
-  // The environment may have gone live before its configuration was removed.
+  // The environment may have become live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
   return ended(pass, never('OperationFailed', `${message}${said}`));
 }
@@ -210,13 +229,16 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   conditions: ({ memory }) => [
     memory.facts.result === undefined
-      ? promotion.no('NotPromoted', 'no result of this activation is shown')
+      ? promotion.no('NotPromoted', 'the service shows no result of this activation')
       : promotion.yes('Promoted', 'the recovered environment is live'),
   ],
   untoldConditions: [notTold],
 };
 
-/** Recovers a protected environment once, from one recovery point, and makes the result live. */
+/**
+ * The RecoveryActivation kind: recovers a protected environment once, from one recovery point, and makes the result
+ * live.
+ */
 export const recoveryActivation = defineRequest(plan, {
   ...identity,
   claims: ({ configurationId }) => [configurationId],

@@ -5,55 +5,73 @@ import { facts, fields, integer, moment, objectRef, serviceId, text } from '../.
 import * as recovery from '../recovery/schema.ts';
 import { wholeNumber } from '../shared/schema.ts';
 
-const RecoveryPoint = fields('The recovery point to activate, copied from status.recoveryPoints of the protection.', {
-  selectedOperationId: serviceId('The operation that made it.'),
-  pointId: text('Its id: 64 hexadecimal digits.', { min: 64, max: 64, pattern: '^[0-9a-fA-F]{64}$' }),
-  cutoffTime: moment(
-    'The moment up to which data is recovered, exactly as status.recoveryPoints writes it (interface: cutoffAt).',
-  ),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration when the service listed the point (interface: expectedGeneration).',
-  ),
-});
-
-/** Recovers a protected environment once, from one recovery point, and makes the result live. */
-export const RecoveryActivationSpec = recovery.once(
-  specInAccount('What to activate, pinned in every part, and until when.', {
-    protectionRef: objectRef('The DisasterProtection in this namespace.'),
-    configurationId: serviceId('The configuration that the protection must still have.'),
-    recoveryPoint: RecoveryPoint,
-    target: recovery.target(
-      'The names for the recovered environment; for a warm protection exactly its warmDestination.',
-    ),
-    acknowledgements: recovery
-      .acknowledgements(
-        'The risks that you accept. WriterSafety: the source may still be writing, when it cannot be fenced; without it such an activation is refused (interface: writerSafetyAcknowledged).',
-        ['WriterSafety'],
-      )
-      .optional(),
-    confirmation: text('The source in the form <app name>/<environment name>, to confirm that it is the right one.', {
-      min: 3,
-      max: 600,
-      pattern: '^.+/.+$',
+const RecoveryPoint = fields(
+  'The recovery point to activate, copied from status.recoveryPoints of the DisasterProtection.',
+  {
+    selectedOperationId: serviceId('The id of the operation that created the recovery point.'),
+    pointId: text('The id of the recovery point: 64 hexadecimal digits.', {
+      min: 64,
+      max: 64,
+      pattern: '^[0-9a-fA-F]{64}$',
     }),
-    validUntil: moment(
-      'After this moment nothing is sent; at most 24 hours after this resource was created. It stops an old manifest from activating again.',
+    cutoffTime: moment(
+      'Time up to which data is recovered, written exactly as in status.recoveryPoints (API field: cutoffAt).',
     ),
-    afterOperationId: serviceId(
-      'The operation of an earlier activation of the same configuration, to allow another one after it.',
-    ).optional(),
-    attempt: integer(
-      'Tells a repeated activation of the same point from the one before it. It lifts no safeguard. Default: 1.',
-      { min: 1, max: 1000 },
-    ).optional(),
-  }),
+    configurationGeneration: wholeNumber(
+      'The generation of the configuration when the service listed the recovery point (API field: expectedGeneration).',
+    ),
+  },
+);
+
+/**
+ * The spec of a RecoveryActivation, which recovers an environment once, from one recovery point, and makes the result
+ * live.
+ */
+export const RecoveryActivationSpec = recovery.once(
+  specInAccount(
+    'The recovery point to activate, the names of the recovered environment, and the time until which the request may be sent.',
+    {
+      protectionRef: objectRef('The DisasterProtection in this namespace whose environment is recovered.'),
+      configurationId: serviceId(
+        'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
+      ),
+      recoveryPoint: RecoveryPoint,
+      target: recovery.target(
+        'The names for the recovered environment. For a warm protection, copy status.warmDestination of the DisasterProtection exactly.',
+      ),
+      acknowledgements: recovery
+        .acknowledgements(
+          'The risks that you accept. WriterSafety: the source may still write data, if the service cannot stop the source. The service then refuses an activation without this acknowledgement (API field: writerSafetyAcknowledged).',
+          ['WriterSafety'],
+        )
+        .optional(),
+      confirmation: text(
+        'The source in the form <app name>/<environment name>, to confirm that the right environment is recovered.',
+        {
+          min: 3,
+          max: 600,
+          pattern: '^.+/.+$',
+        },
+      ),
+      validUntil: moment(
+        'Time after which the request is not sent any more; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
+      ),
+      afterOperationId: serviceId(
+        'The id of the operation of the last activation of this configuration. Required to activate the configuration again.',
+      ).optional(),
+      attempt: integer(
+        'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
+        { min: 1, max: 1000 },
+      ).optional(),
+    },
+  ),
 );
 export type RecoveryActivationSpec = z.output<typeof RecoveryActivationSpec>;
 
-/** The status fields of an activation. */
+/** The status fields of a RecoveryActivation. */
 export const RecoveryActivationFacts = facts({
   ...recovery.requestFacts,
-  result: recovery.activationResult('What it brought.'),
+  result: recovery.activationResult('The result of the activation.'),
 });
 export type RecoveryActivationFacts = z.output<typeof RecoveryActivationFacts>;
 
@@ -63,7 +81,8 @@ export const identity = {
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
   ...recovery.request,
-  summary: 'The take-over of a protected environment from one recovery point; it happens once.',
+  summary:
+    'Recovers a protected environment from one recovery point and makes the result live. The request is carried out only once.',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',
@@ -72,9 +91,14 @@ export const identity = {
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
-      description: 'Whether the recovered environment is live.',
+      description: 'True if the recovered environment is live.',
     },
-    { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'After this moment nothing is sent.' },
+    {
+      name: 'VALID-UNTIL',
+      path: '.spec.validUntil',
+      wide: true,
+      description: 'Time after which the request is not sent any more.',
+    },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

@@ -28,7 +28,10 @@ import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
-/** A pass over a validation. */
+/**
+ * All that the decision about a RecoveryValidation can use: the spec, what status remembers, and what the service
+ * shows.
+ */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;
 
@@ -37,18 +40,21 @@ function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
 }
 
-/** A validation that does not change for this long ends with an unknown outcome. */
+/** A validation that shows no change for this long ends with an unknown outcome. */
 const patienceMs = 3_600_000;
 
-/** An operation may show a start this much before the journal entry and still be the effect of our call, since clocks differ. */
+/**
+ * Tolerance for clocks that differ: a validation may show a start this much before the journal entry and still be the
+ * effect of the call.
+ */
 const slackMs = 5_000;
 
-/** Returns the id of the configuration to validate: as recorded in status, or as the protection has it now. */
+/** Returns the id of the configuration to validate: from status if recorded, otherwise from the DisasterProtection. */
 function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-/** Builds the body of the request. Uses the generation of the body in the journal if there is one. */
+/** Builds the body of the validation request. If the journal has a body, its generation is used. */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
   const { journal } = pass.memory;
@@ -68,12 +74,18 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never('Superseded', `the configuration has generation ${configuration.generation} by now`);
+    return never(
+      'Superseded',
+      `the configuration has generation ${configuration.generation} now, which differs from the generation in the request`,
+    );
   }
   return busy(pass, configuration);
 }
 
-/** Waits for the end of any active operation, unless it is that of a warm configuration's standby or may be our own. */
+/**
+ * Waits for the end of any active operation, unless the operation only keeps a warm standby, or may be the effect of
+ * this request.
+ */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
   const activeId = active && activeIdOf(configuration);
@@ -90,12 +102,12 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const { id } = memory;
   const operation = configuration && operationIn(configuration, id);
   if (operation === undefined) {
-    const message = `the service does not show operation ${id ?? ''}; look there what came of it`;
+    const message = `the service does not show operation ${id ?? ''}; check in the service how the operation ended`;
     return unseenYet(pass, snapshot, 'validation') ?? ended(pass, never('UnknownState', message));
   }
   if (operation.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted it as operation ${id ?? ''}${stage} and has not shown its end yet`;
+  const message = `the service accepted the validation as operation ${id ?? ''}${stage} and has not shown its end yet`;
   const isActive = configuration !== undefined && activeIdOf(configuration) === id;
   const { phase = memory.facts.stage } = operation;
   const hasMoved = isActive || phase !== memory.facts.stage;
@@ -103,24 +115,26 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   if (snapshot.begunAt < quietSince + patienceMs) {
     return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
   }
-  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither its end nor what came of it; look there`;
+  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither an end nor an outcome; check in the service how the operation ended`;
   return ended(pass, never('UnknownState', silent));
 }
 
-/** Judges how a validation ended. An unknown outcome is neither success nor failure. */
+/**
+ * Decides how the request ends from the outcome of its validation. An unknown outcome is neither success nor failure.
+ */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
     return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
   }
-  const said = outcome === undefined ? 'the service does not show how' : `the service says: ${outcome}`;
+  const said = outcome === undefined ? 'the service does not show the outcome' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
     const why =
       'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
     return never('Superseded', `${said}: ${why}`);
   }
   if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);
-  const next = 'a failed one blocks recovery until its clean-up is verified and a later validation succeeds';
+  const next = 'a failed validation blocks recovery until its clean-up is verified and a later validation succeeds';
   return never('OperationFailed', `${said}; ${next}`);
 }
 
@@ -132,7 +146,10 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
   return atStage({ ...facts, startedTime: startedAt, failedSteps, validationCleanup }, phase, pass.wallMs);
 }
 
-/** Finds a validation that is newer than the journal entry and that no other resource claims. It is presumed to be ours. */
+/**
+ * Finds a validation that is newer than the journal entry and that no other resource claims. This validation is taken
+ * for the effect of the call.
+ */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
   const { journal } = pass.memory;
@@ -144,7 +161,7 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
 }
 
-/** Returns the status fields after the service accepted a validation with this body. */
+/** Returns the status fields after the service accepted a validation with this request body. */
 function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
   const { requestId, expectedGeneration: configurationGeneration } = body;
   return { ...accepted(pass, phase), requestId, configurationGeneration };
@@ -152,16 +169,19 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
 
 const scheduled = about('Scheduled');
 
-/** Builds the condition `Scheduled`: whether the service also runs validations by schedule. */
+/** Builds the condition `Scheduled`, which says if the service also runs validations by schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
   }
   return isEstablished
-    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule; this one does not change it')
+    ? scheduled.yes(
+        'ScheduleEstablished',
+        'validations also run by schedule; this validation does not change the schedule',
+      )
     : scheduled.no(
         'NoSchedule',
-        'validations do not run by schedule for this configuration yet; this one does not start the schedule',
+        'validations do not run by schedule for this configuration yet; this validation does not start the schedule',
       );
 }
 
@@ -189,11 +209,11 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
   },
 };
 
-/** Tries out a recovery once, in isolation. */
+/** The RecoveryValidation kind: tries out a recovery once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // The protection finds a validation in doubt through this id, and waits with new settings, because these would end the
-  // validation.
+  // Through this id, the DisasterProtection finds a validation whose call may still have an effect. It then delays new
+  // settings, because new settings would end the validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

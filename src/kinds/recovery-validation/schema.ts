@@ -4,19 +4,21 @@ import { specInAccount } from '../../engine/kind/schema/parts.ts';
 import { facts, objectRef, ownName, time } from '../../engine/kind/schema/schema.ts';
 import * as recovery from '../recovery/schema.ts';
 
-/** Tries out a recovery once, in isolation. */
+/** The spec of a RecoveryValidation, which tries out a recovery once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
-  specInAccount('Which protection to try.', {
-    protectionRef: objectRef('The DisasterProtection in this namespace.'),
-    runId: ownName('What tells this trial from others of the same protection.', { max: 253 }).optional(),
+  specInAccount('The protection whose recovery is tried out.', {
+    protectionRef: objectRef('The DisasterProtection in this namespace whose recovery is tried out.'),
+    runId: ownName('A text that makes this validation different from earlier validations of the same protection.', {
+      max: 253,
+    }).optional(),
   }),
 );
 export type RecoveryValidationSpec = z.output<typeof RecoveryValidationSpec>;
 
-/** The status fields of a validation. */
+/** The status fields of a RecoveryValidation. */
 export const RecoveryValidationFacts = facts({
   ...recovery.requestFacts,
-  startedTime: time('When the operation began, by the clock of the service.').optional(),
+  startedTime: time('Time at which the validation began, by the clock of the service.').optional(),
   validationCleanup: recovery.validationCleanup,
 });
 export type RecoveryValidationFacts = z.output<typeof RecoveryValidationFacts>;
@@ -27,7 +29,7 @@ export const identity = {
   plural: 'recoveryvalidations',
   shortNames: ['rvalid'],
   ...recovery.request,
-  summary: 'One trial of a recovery in isolation; it may cost money and changes nothing that is live.',
+  summary: 'Tries out a recovery once, in isolation. The validation may cost money, and changes nothing that is live.',
   spec: RecoveryValidationSpec,
   facts: RecoveryValidationFacts,
   idWord: 'operationId',

@@ -1,4 +1,4 @@
-/** Decides whether a dangerous request may be sent now: by the operator's flags, by three clocks, and by `validUntil`. */
+/** Decides if a dangerous request may be sent now, from the flags of the operator, three clocks, and `validUntil`. */
 import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -24,36 +24,40 @@ export function notYet(reason: Reason, message: string): Fence {
 }
 
 /**
- * Stalls a request that the operator may not send, because its flag is not set or because the object is older than this
- * process. A request in the journal goes on, because the process that recorded it was allowed to send it.
+ * Stalls a request that the operator may not send, because the flag for it is not set or because the resource was
+ * created before this process started. A request in the journal goes on, because the process that recorded it was
+ * allowed to send it.
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
   if (powers?.[power] !== true || !powers.activation) {
-    return never('ActivationDisabled', `the operator runs without ${flag}; nothing is sent, now or later`);
+    return never('ActivationDisabled', `the operator runs without ${flag}; this request is never sent`);
   }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
   const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
-  const message = `this resource was created at ${made}, and the operator started at ${started}: an older request is never carried out; nothing was sent; to ask for it now, create it again`;
+  const message = `this resource was created at ${made}, and the operator started at ${started}: a request that is older than the operator's start is never carried out, and nothing was sent; to send the request now, create a new resource`;
   return never('ActivationDisabled', message);
 }
 
-/** Waits while an object that the spec refers to does not exist or has no id yet. The request may expire meanwhile. */
+/** Waits while an object that the spec refers to does not exist or has no id yet. Meanwhile the request may expire. */
 export function unreferred(
   pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Do not read the service only for its clock: the clocks of the operator and of Kubernetes also show when the request has
-  // expired.
+  // Do not read the service only to learn its time, because the clocks of the operator and of Kubernetes also show when
+  // the request has expired.
   const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
-/** Ends a request once any of the three clocks is past validUntil; waits while the clocks disagree. */
+/**
+ * Stalls once any of the three clocks (operator, Kubernetes, service) is past validUntil; waits while these clocks
+ * disagree.
+ */
 export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;
   const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;

@@ -13,13 +13,13 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
 
-/** One configuration, with the complete list in which it was found or is missing. */
+/** One configuration, with the complete list that contains it or lacks it. */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
 }
 
-/** Looks for a configuration in a list that was begun at or after `since`. */
+/** Looks for a configuration in a list whose read began at or after `since`. */
 export function lookAt(pass: Pass, configurationId: string, since: number) {
   const read = drConfigurationsOf(pass.account.accountId);
   const found = pass.view.one(read, configurationId);
@@ -45,7 +45,7 @@ export function isWarm({ settings, warmDestination, standby, warmRecoveryOperati
   return warmDestination !== undefined || standby !== undefined || warmRecoveryOperationId !== undefined;
 }
 
-/** Finds an operation by its id, as the active one or in the history. */
+/** Finds an operation of a configuration by its id, as the active operation or in the history. */
 export function operationIn(
   { activeOperation, activities }: ConfigurationItem,
   operationId: string | undefined,
@@ -66,13 +66,16 @@ export function activeOf(configuration: ConfigurationItem): DrOperation | undefi
   return operationIn(configuration, activeIdOf(configuration)) ?? configuration.activeOperation;
 }
 
-/** Returns the operation that the service works on, followed by its history. */
+/** Returns the operation that the service works on, followed by the operations in the history of the configuration. */
 export function operationsOf(configuration: ConfigurationItem): readonly DrOperation[] {
   const active = activeOf(configuration);
   return [...(active === undefined ? [] : [active]), ...configuration.activities];
 }
 
-/** Returns the id of an operation that matches, that was not there before the call in the journal, and that no other resource claims. */
+/**
+ * Returns the id of the first operation that `fits` accepts, that was not there before the call in the journal, and
+ * that no other resource claims.
+ */
 export function newOperationId(
   { memory, claimant }: Pass,
   configuration: ConfigurationItem,
@@ -85,21 +88,25 @@ export function newOperationId(
   )?.operationId;
 }
 
-/** Names an operation in messages. */
+/** Describes an operation for messages by its id. */
 export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
-  return `operation ${operationId ?? '(its id is not shown)'}`;
+  return `operation ${operationId ?? '(the service does not show the id)'}`;
 }
 
 /** Returns the activation that the service works on, if any. */
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);
   if (active === undefined || !isActivation(active)) return undefined;
-  // The operation of a standby may show a cutoff too, so a cutoff alone does not prove that an operation is an activation.
+  // The operation of a warm standby may show a cutoff too, so a cutoff alone does not prove that an operation is an
+  // activation.
   const isStandby = active.kind === undefined && isSettledStandby(configuration);
   return isStandby ? undefined : active;
 }
 
-/** True when the active operation is that of a warm configuration's standby. An activation may take over such a standby. */
+/**
+ * True when the active operation is the one that keeps the standby of a warm configuration. An activation may take over
+ * such a standby.
+ */
 export function isSettledStandby(configuration: ConfigurationItem): boolean {
   const { warmRecoveryOperationId } = configuration;
   return warmRecoveryOperationId !== undefined && activeIdOf(configuration) === warmRecoveryOperationId;
@@ -117,7 +124,7 @@ export function operationIdsOf(configuration: ConfigurationItem): readonly strin
   return [...new Set(ids.filter((id) => id !== undefined))].slice(0, 1_000);
 }
 
-/** True when the configuration shows the operation, as active, in the history or elsewhere. */
+/** True when the configuration shows the operation: as the active operation, in the history or in another field. */
 export function shows(configuration: ConfigurationItem | undefined, operationId: string | undefined): boolean {
   return (
     operationId !== undefined && configuration !== undefined && operationIdsOf(configuration).includes(operationId)
@@ -135,8 +142,8 @@ export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean
 }
 
 /**
- * True if an activation was over before `later` began: either its end shows that, or it began earlier. The service begins no
- * activation while another is in progress.
+ * True if an activation was over before `later` began: its end or its start is before the start of `later`. The service
+ * begins no activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -144,13 +151,13 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** Returns the clean-up after a validation, by the field names of status. */
+/** Returns the clean-up after a validation, with the field names of status. */
 export function cleanupFacts({ validationCleanup: shown }: DrOperation): ValidationCleanup | undefined {
   const { observedAt: observedTime, ...rest } = shown ?? {};
   return shown && { observedTime, ...rest };
 }
 
-/** True while the service cleans up. Only keeping disks for their retention does not count. */
+/** True while the service cleans up. Disks that the service only keeps for their retention period do not count. */
 export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
@@ -161,7 +168,7 @@ export function sameMoment(a: string | undefined, b: string | undefined): boolea
   return a === b || Date.parse(a) === Date.parse(b);
 }
 
-/** Two lists that prove that an object is gone must be at least this far apart. */
+/** Minimum time between the two lists that prove that an object is gone. */
 export const provenApartMs = 10_000;
 
 /** Waits until two complete lists, far enough apart, prove that an object is gone; returns undefined once they do. */
@@ -181,13 +188,16 @@ export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, messa
   return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
-/** Ends a request because its configuration is gone, once that is proved. */
+/** Ends a request because its configuration is gone. Waits until the absence is proved. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 
-/** Requires that the protection still has the configuration that the spec pins. A protection that is gone has none. */
+/**
+ * Requires that the protection still has the configuration that the spec names. A protection that no longer exists
+ * cannot contradict the spec.
+ */
 export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: string } }>, configurationId: string) {
   const { name } = pass.spec.protectionRef;
   const { id = configurationId } = pass.referred('DisasterProtection', name) ?? {};
@@ -195,9 +205,12 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
   return never('Superseded', `DisasterProtection ${name} has configuration ${id}, not ${configurationId}`);
 }
 
-/** Requires the pinned generation. A newer generation ends the request; an older one may come from a list that lags. */
+/**
+ * Requires the generation that the spec names. A newer generation ends the request; with an older one the operator
+ * waits, because the list may lag behind.
+ */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;
-  const message = `the configuration has generation ${shown}, and the spec pins ${pinned}`;
+  const message = `the configuration has generation ${shown}, but the spec names generation ${pinned}`;
   return shown > pinned ? never('Superseded', message) : notYet('ReadingService', message);
 }

@@ -1,8 +1,9 @@
 /**
- * Sends a request once: the order of steps that validation, activation, discard and reset share.
+ * Sends a recovery request once: the steps that validation, activation, discard and reset share.
  *
- * Guarantees: status records what will be sent before the last reads. All checks are made again before every send and resend.
- * In doubt, the same bytes are sent again or none. The end of a request is final.
+ * Guarantees: status records what will be sent before the last reads. All checks are made again before the request is
+ * sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are sent again or
+ * nothing is sent. The end of a request is final.
  *
  * Why: docs/design/recovery-requests.md
  */
@@ -35,7 +36,7 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, recoveryWords } from './words.ts';
 
-/** The object of the service that a request is about, as a list shows it. */
+/** The answers of the service about the object that a recovery request is for. */
 interface Seen {
   readonly snapshot: Snapshot;
   readonly configuration?: ConfigurationItem | undefined;
@@ -47,76 +48,93 @@ interface Body {
   readonly requestId?: string;
 }
 
-/** The spec fields that kinds of recovery request share. */
+/** The spec fields that all kinds of recovery request share. */
 interface RequestSpec {
   readonly protectionRef?: { readonly name: string };
-  /** Until when the request is approved; without it there is no limit. */
+  /** The time until which the request may be sent; without it there is no limit. */
   readonly validUntil?: string;
 }
 
-/** A pass and a step of any kind of request. */
+/** All that the decision about a recovery request of any kind can use. */
 type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
-/** The decisions that differ between the kinds of request. */
+/** The functions and values in which the kinds of recovery request differ. */
 export interface OncePlan<
   Spec extends RequestSpec = RequestSpec,
   Facts extends RequestFacts = RequestFacts,
   Sight extends Seen = Seen,
   Sent extends Body = Body,
 > {
-  /** The request as messages call it, in lower case, such as `activation`. */
+  /** The name of the request in messages, in lower case, such as `activation`. */
   readonly noun: string;
-  /** The operation as the journal calls it, a verb such as `activate`. */
+  /** The name of the operation in the journal, a verb such as `activate`. */
   readonly operation: string;
-  /** Returns what a flag of the operator must allow before the request is sent; without this function no flag is needed. */
+  /**
+   * Returns the permission that a flag of the operator must give before the request is sent; without this function no
+   * flag is needed.
+   */
   power?(spec: Spec): 'activation' | 'accountReset';
-  /** Returns the object that must exist until the request is sent; without this function, the protection must exist. */
+  /**
+   * Returns the object that must exist until the request is sent; without this function, the DisasterProtection in the
+   * spec must exist.
+   */
   refersTo?(spec: Spec): ReferenceNeed | undefined;
-  /** Returns the status fields that are known before anything is read. */
+  /** Returns the status fields that are known before the service is read. */
   facts(pass: Pass<Spec, Facts>): Partial<Facts>;
-  /** Looks at the service, with reads that began at or after `since` (monotonic). */
+  /**
+   * Reads from the service what decides about the request. The reads must begin at or after `since` (monotonic time).
+   */
   look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Sight;
-  /** Finds an operation that this request has already begun, and returns what to remember of the operation. */
+  /** Finds an operation that this request has already begun, and returns what status remembers of the operation. */
   trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
-  /** Returns the first reason not to send the request now; a stall is final. */
+  /** Returns the first reason not to send the request now. A stall is final; a wait may end. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
-  /** Replaces the end of the request when `validUntil` has passed and the service shows that it works on the request. */
+  /**
+   * Called when `validUntil` has passed. Returns a step instead of the end of the request if the service shows that it
+   * works on the request.
+   */
   outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
-  /** Returns an id for which only one request of this kind may be under way; without this function, the id of the configuration. */
+  /**
+   * Returns an id for which only one request of this kind may be under way; without this function, the id of the
+   * configuration is used.
+   */
   subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
-  /** Returns what to remember after a successful answer; undefined when the answer cannot be read. */
+  /** Returns what status remembers after a successful answer; undefined when the answer cannot be parsed. */
   committed(pass: Pass<Spec, Facts>, answer: unknown, body: Sent): Partial<Memory<Facts>> | undefined;
-  /** Interprets a refusal; without this function a refusal is final. */
+  /** Interprets a refusal of the request; without this function a refusal is final. */
   refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
   /** Tells people what to look for in the service when reads do not show whether a call took effect. */
   untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
-  /** Follows an accepted request to its end. Called only while a configuration that is missing from lists proves something. */
+  /**
+   * Follows an accepted request to its end. Not called while the account is frozen and the list lacks the
+   * configuration.
+   */
   follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
-  /** Returns the status fields to show. */
+  /** Returns the status fields of the request. */
   shown(pass: Pass<Spec, Facts>): Facts;
   /** Builds the conditions besides Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
-  /** The conditions besides Accepted and Succeeded for a request that ended with an unknown outcome. */
+  /** The conditions besides Accepted and Succeeded for a request whose outcome stays unknown. */
   readonly untoldConditions?: readonly OwnCondition[];
 }
 
-/** A refusal of a request, and whether an earlier call of the request can still arrive. */
+/** A refusal of a request, with the time after which no earlier call of the request can arrive. */
 export interface No {
   readonly words: string;
-  /** True when no earlier call can arrive any more, or nothing more may be sent. */
+  /** True when no earlier call of the request can arrive any more, or nothing more may be sent. */
   readonly isOver: boolean;
-  /** The time at which an earlier call can no longer arrive, in words for messages. */
+  /** The time after which an earlier call of the request cannot arrive any more, as text for messages. */
   readonly until: string;
 }
 
-/** The identity of one kind of request, and the parts of its definition that differ from the common one. */
+/** The identity of one kind of request, and the parts of its definition that replace the common definition. */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
-/** Defines a kind of recovery request from its plan. */
+/** Defines a kind of recovery request from the functions and values in `plan`. */
 export function defineRequest<
   Spec extends RequestSpec,
   Facts extends RequestFacts,
@@ -145,25 +163,25 @@ export function defineRequest<
   });
 }
 
-/** Returns the object that must exist until a request is sent. */
+/** Returns the object that must exist until a recovery request is sent. */
 function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
   return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
 }
 
-/** Builds the reference to the protection that a request is about. */
+/** Builds the reference to the DisasterProtection that a recovery request is about. */
 export function protectionNeed({ name }: { readonly name: string }): ReferenceNeed {
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** The maximum age of the reads on which a call is decided. */
+/** Maximum age of the lists that decide about a call. */
 const freshMs = 15_000;
-/** The pause before the same request is sent again after a lost answer. */
+/** Pause before the same request is sent again after its answer was lost. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-/** How often to ask the service while a request is under way, so that a phase of five seconds is seen. */
+/** Pause between reads while a request is under way. It is so short that a phase of five seconds is seen. */
 const lookMs = 4_000;
 
-/** Decides the next step of a request. */
+/** Decides the next step of a recovery request. */
 function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
   const step = decide(plan, pass);
   const { untoldConditions = [] } = plan;
@@ -186,8 +204,8 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * Returns the earliest start of a list that may decide about a request. A list must be recent before a call, and newer than a
- * refusal or a lost answer.
+ * Returns the earliest start of a list that may decide about a request. Before a call the list must be recent; after a
+ * refusal or a lost answer it must have begun later than that.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -196,13 +214,19 @@ function sinceWhen(pass: AnyPass): number {
   return Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
 }
 
-/** When this process last got or lost an answer to the call in the journal: an older list does not show its effect. */
+/**
+ * Returns the time at which this process got an answer to the call in the journal, or lost the answer. A list that
+ * began before that time does not show the effect of the call.
+ */
 function answeredAt({ memory, notes, askedAt }: AnyPass): number {
   const isSent = memory.journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
   return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
 
-/** Adds the time found by `answeredAt` to the notes of a step. A new call has another answer. */
+/**
+ * Adds the time from `answeredAt` to the notes of a step. A step that sends a new call gets no such note, because a new
+ * call has its own answer.
+ */
 function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
   const at = answeredAt(pass);
@@ -210,10 +234,13 @@ function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
 }
 
-/** Reasons for waiting that may end at any moment, so that the service is read again soon. For other reasons the usual polls are enough. */
+/**
+ * Reasons of waits that may end at any moment, so the service is read again soon. For other reasons the usual poll
+ * interval is enough.
+ */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
-/** Reads the service often while a request is under way. */
+/** Reads the service often while a recovery request is under way. */
 function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
@@ -233,13 +260,16 @@ export function lookingAgain<Facts>(
   return { ...wait, retryInMs: Math.min(wait.retryInMs ?? dueMs, Math.ceil(dueMs)) };
 }
 
-/** Forgets that a list did not show an object, unless the step keeps that note: only two lists in a row prove that the object is gone. */
+/**
+ * Forgets that a list did not show an object, unless the step has notes of its own. Only two such lists in a row prove
+ * that the object is gone.
+ */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
   return { ...step, note: withoutMisses(pass.notes) };
 }
 
-/** Decides the next step from what the service shows. */
+/** Decides the next step of a recovery request from what the service shows. */
 function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
@@ -256,8 +286,8 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
 }
 
 /**
- * Waits while lists may be too old to show the operation of an accepted request. The wait ends when two lists, a horizon
- * apart, do not show it.
+ * Waits while lists may be too old to show the operation of an accepted request. The wait ends when two lists, at least
+ * `horizonMs` apart, do not show the operation.
  */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
@@ -268,7 +298,7 @@ function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   return {
     reason: 'InProgress',
-    message: `the service accepted the ${noun}${which}, and does not show it yet`,
+    message: `the service accepted the ${noun}${which}, and does not show the operation yet`,
   } as const;
 }
 
@@ -277,14 +307,18 @@ export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<un
   return atStage({ ...memory.facts, acceptedTime: isoSeconds(wallMs) }, phase, wallMs);
 }
 
-/** True when the service answered the call in the journal. The journal entry then only makes other requests wait; nothing is in doubt. */
+/**
+ * True when the service answered the call in the journal. The journal entry then only makes other requests wait; the
+ * outcome of the call is known.
+ */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
  * Removes the journal entry of an accepted request, which makes other requests wait. This happens once a list shows the
- * operation, since the service then refuses other requests itself, or after so long that no list may ever show it.
+ * operation, because the service then refuses other requests itself. It also happens when a list is so late that it
+ * must have shown the operation.
  */
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
@@ -303,13 +337,19 @@ function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
   return reference && unreferred(pass, reference, pass.spec.validUntil);
 }
 
-/** Returns the first reason not to send the request now, or not to send it again; undefined when it may be sent. */
+/**
+ * Returns the first reason not to send the request now, or not to send it again; undefined when the request may be
+ * sent.
+ */
 function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const off = offFence(plan, pass);
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not carry what the spec asks for; nothing is sent');
+    return never(
+      'JournalDamaged',
+      'the call in status.internal.journal is not the request in the spec; nothing is sent',
+    );
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
@@ -328,7 +368,7 @@ function takeUp(plan: OncePlan, pass: AnyPass): AnyStep {
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
-/** Makes every check before the first call, then writes the journal entry. */
+/** Makes every check before the first call, then writes the journal entry for the call. */
 function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
@@ -338,7 +378,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
 }
 
-/** Builds the journal entry, with what helps to find the operation again when the answer is lost. */
+/** Builds the journal entry, including data that helps to find the operation when the answer is lost. */
 function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
@@ -370,26 +410,27 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
-/** Delays the end of a request without a requestId until no lost call of it can arrive any more. */
+/** Delays the end of a request without a requestId until no call of the request can arrive any more. */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const limbo = limboOf(pass, journal, seen);
-  const why = 'the service shows that it is done, and a lost call may still arrive';
+  const why = 'the service shows that the request is done, and a call without an answer may still arrive';
   return waitWhileFrozen(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
 }
 
-/** Settles an open journal entry: its call was never sent, was refused, or its answer was lost. */
+/** Decides about an open journal entry: its call was never sent, was refused, or its answer was lost. */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
   const limbo = limboOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
   if (journal.conflicted !== undefined) {
-    // Interpret the refusal now: later the service may no longer show its reason.
+    // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
     const isOver = limbo.isOver || fence !== undefined;
     const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
     if (own !== undefined) return own;
-    if (!limbo.settled) return inDoubt(plan, pass, limbo.untilMs, `the service said: ${journal.conflicted}`);
+    if (!limbo.settled)
+      return inDoubt(plan, pass, limbo.untilMs, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
     return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
@@ -401,12 +442,12 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
-  // Without a requestId the service would take a repeat for another request.
+  // Without a requestId the service would take a repeated request for a new one.
   const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the call was sent.
-  const why = notes['sentAt'] === undefined ? 'it may have been sent before' : 'the answer was lost';
+  const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'the answer was lost';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
-  // The checks above have made sure that the journal entry fits the spec.
+  // `fenceOf` has checked that the journal entry has exactly the body that the spec asks for.
   const body = writtenBody(journal) as Body;
   const isDangerous = plan.power !== undefined;
   return {
@@ -430,18 +471,21 @@ export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
-/** Decides how a request in doubt ends: as unknown if a call without an answer may have had an effect, else for the given reason. */
+/**
+ * Decides how a request in doubt ends: with an unknown outcome if a call without an answer may have had an effect,
+ * otherwise with the given reason.
+ */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined)
     return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
   const { conflicted } = pass.memory.journal ?? {};
-  const refused = conflicted === undefined ? '' : ` after the service said "${inSpecWords(conflicted)}"`;
-  const why = `the answer was lost, nothing more is sent (${reason})${refused}, and the service does not show the result`;
-  return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
+  const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
+  const why = `the request may have been sent, nothing more is sent (${reason}), and the service does not show the result${refused}`;
+  return never('UnknownState', `${plan.words(pass)}: ${why}; ${untold}`);
 }
 
-/** Says until when the call in the journal may still arrive. */
+/** Returns until when the call in the journal may still arrive. */
 function limboOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
@@ -456,7 +500,7 @@ function limboOf(
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the service is watched for what came of it`;
+  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the operator watches the service for the result`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 
@@ -464,7 +508,7 @@ function timeInWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
-/** How a request ends, and why. */
+/** The end of a request: success or stall, with a reason and a message. */
 export interface End {
   readonly is: 'ready' | 'stall';
   readonly reason: Reason;
@@ -483,7 +527,8 @@ export function ended<Facts extends RequestFacts>(
   more: Partial<Memory<Facts>> = {},
 ): Verdict<Facts> {
   const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
-  // An unknown outcome sets Succeeded to Unknown, and Accepted too unless the service accepted the request.
+  // An unknown outcome sets Succeeded to Unknown. It sets Accepted to Unknown too, unless the service accepted the
+  // request.
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
   const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
   const conditions = [
@@ -504,7 +549,7 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten
-    ? 'the request is in the journal; whether the service accepted it is not known'
+    ? 'the request is in the journal; it is not known if the service accepted the request'
     : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

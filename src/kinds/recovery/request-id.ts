@@ -1,17 +1,18 @@
 /**
- * Makes the id under which the service knows a request, from the purpose and the content that the caller gives, and from
- * nothing else.
+ * Makes the id by which the service recognises a repeated request. The id depends only on the purpose and the content
+ * that the caller gives.
  *
- * Equal content gives the same id from any operator, and the service answers a repeated id with the operation that it began.
- * Most requests put only what they ask for in the content. A RecoveryValidation without spec.runId adds the name of the
- * resource. A set-up or change of protection adds uid and time, so that each attempt has its own id.
+ * Equal content gives the same id from any operator, and the service answers a repeated id with the operation that it
+ * began. Most requests put only what they ask for in the content. A RecoveryValidation without spec.runId adds the name
+ * of the resource. A set-up or change of protection adds uid and time, so that each attempt has its own id.
  *
- * Test vectors in docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a purpose.
+ * Test vectors in docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a
+ * purpose.
  */
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';
 
-/** The values that an id is made from. */
+/** The values from which a request id is made. */
 export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
 
 /** Returns a UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */

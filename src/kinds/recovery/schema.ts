@@ -15,17 +15,20 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { count, wholeNumber } from '../shared/schema.ts';
 
-/** The most stages that status lists. */
+/** Maximum number of stages in status. */
 export const mostStages = 20;
 
 /** Builds the schema of the names for the recovered environment and its app. */
 export function target(description: string) {
   return withRule(
     fields(description, {
-      environmentName: text('The name of the recovered environment (interface: envName).', { min: 1, max: 256 }),
-      appName: text('The name of the new app; databases always need it.', { min: 1, max: 256 }).optional(),
+      environmentName: text('The name of the recovered environment (API field: envName).', { min: 1, max: 256 }),
+      appName: text('The name of the new app for the recovered environment. Databases always need this name.', {
+        min: 1,
+        max: 256,
+      }).optional(),
       createNewApp: flag(
-        'Whether the recovered environment gets a new app. Databases always do. Default: false.',
+        'True if the recovered environment gets a new app. A recovered database always gets a new app. Default: false.',
       ).optional(),
     }),
     {
@@ -38,133 +41,153 @@ export function target(description: string) {
   );
 }
 
-/** Builds the schema of the risks that a user accepts, each by its name. */
+/** Builds the schema of the list of risks that a user accepts. */
 export function acknowledgements<const Risks extends readonly [string, ...string[]]>(
   description: string,
   risks: Risks,
 ): z.ZodArray<z.ZodEnum<{ [Risk in Risks[number]]: Risk }>> {
-  return setOf(description, choice('A risk by its name.', risks), { min: 1, max: risks.length });
+  return setOf(description, choice('The name of an accepted risk.', risks), { min: 1, max: risks.length });
 }
 
-/** Makes a spec immutable, because a request is made once. */
+/** Makes a spec immutable, because a recovery request that was sent cannot be changed. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
-  return immutable(schema, 'a request cannot be changed; delete it and create another, which undoes nothing');
+  return immutable(
+    schema,
+    'a request cannot be changed; create a new resource instead. Deleting this resource does not undo what was sent',
+  );
 }
 
 /** Builds the schema of a time that is absent if the service does not show it. */
 export const time = (description: string) => timeShown(description).optional();
 
-/** The schema of what the service still has to clean up. */
-export const pendingCleanup = shown('What the service still has to clean up.', {
-  pendingCount: count('How many clean-ups the service has not finished.'),
-  retainedDiskCount: count('How many disks are kept for their retention.'),
-  retryingCount: count('How many clean-ups failed and are tried again.'),
-  earliestRetentionUntil: time('When the first of these disks may be deleted.'),
+/** The schema of the clean-ups that the service has not finished. */
+export const pendingCleanup = shown('The clean-ups that the service has not finished.', {
+  pendingCount: count('Number of clean-ups that the service has not finished, including the retained disks.'),
+  retainedDiskCount: count('Number of disks that the service keeps until their retention period ends.'),
+  retryingCount: count('Number of clean-ups that failed and that the service tries again.'),
+  earliestRetentionUntil: time('Earliest time at which the service may delete one of the retained disks.'),
 }).optional();
 
-/** The schema of the clean-up after a validation, whose state is advice, not proof. */
-export const validationCleanup = shown('How far the clean-up after a validation is; advice, not proof of deletion.', {
-  observedTime: time('When this was seen (interface: observedAt).'),
-  retentionUntil: time('Until when something is retained.'),
-  retentionPending: flag('Whether something is still retained.').optional(),
-}).optional();
+/**
+ * The schema of the clean-up after a validation. The service shows the state of this clean-up as advice, not as proof.
+ */
+export const validationCleanup = shown(
+  'The state of the clean-up after a validation. The service shows it as advice, not as proof of deletion.',
+  {
+    observedTime: time('Time at which the service observed this state of the clean-up (API field: observedAt).'),
+    retentionUntil: time('Time until which the service retains resources of the validation.'),
+    retentionPending: flag('True if the service still retains resources of the validation.').optional(),
+  },
+).optional();
 
 export type ValidationCleanup = NonNullable<z.output<typeof validationCleanup>>;
 
 /** Builds the schema of the names of a destination, as the service shows them. */
 export function destination(description: string) {
   return shown(description, {
-    environmentName: text('The name of the environment (interface: envName).', { max: 256 }).optional(),
-    appName: text('The name of the new app.', { max: 256 }).optional(),
-    createNewApp: flag('Whether there is a new app.').optional(),
+    environmentName: text('The name of the recovered environment (API field: envName).', { max: 256 }).optional(),
+    appName: text('The name of the new app for the recovered environment.', { max: 256 }).optional(),
+    createNewApp: flag('True if the recovered environment gets a new app.').optional(),
   }).optional();
 }
 
 /** Builds the schema of the result of an activation. */
 export function activationResult(description: string) {
   return shown(description, {
-    operationId: text('The operation.', { max: 128 }).optional(),
-    targetEnvironmentId: text('The id of the recovered environment (interface: targetAppEnvId).', {
+    operationId: text('The id of the operation that activated the environment.', { max: 128 }).optional(),
+    targetEnvironmentId: text('The id of the recovered environment (API field: targetAppEnvId).', {
       max: 128,
     }).optional(),
-    targetAppId: text('The id of its app.', { max: 128 }).optional(),
-    pointId: text('The recovery point.', { max: 128 }).optional(),
-    cutoffTime: time('The moment up to which data was recovered (interface: cutoffAt).'),
-    completedTime: time('When it was complete (interface: completedAt).'),
-    engine: text('The database engine, for databases.', { max: 64 }).optional(),
+    targetAppId: text('The id of the app of the recovered environment.', { max: 128 }).optional(),
+    pointId: text('The id of the recovery point that was used.', { max: 128 }).optional(),
+    cutoffTime: time('Time up to which data was recovered (API field: cutoffAt).'),
+    completedTime: time('Time at which the activation was complete (API field: completedAt).'),
+    engine: text('The database engine, if the environment runs a database.', { max: 64 }).optional(),
   }).optional();
 }
 
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
-/** The schema of the resources that a recovery point would need; a preview only. */
-export const sizing = shown('The size of what was protected; a preview only, never sent (interface: retainedSizing).', {
-  replicas: count('Replicas.'),
-  zClouds: size('Standard units per replica.'),
-  cpu: size('CPU cores per replica.'),
-  cpuRequest: size('Requested CPU cores per replica.'),
-  memoryMb: size('Memory per replica in decimal MB.'),
-  memoryRequestMb: size('Requested memory per replica in decimal MB.'),
-  volumeCapacities: listOf('The capacities of the volumes.', text('A capacity, such as 10Gi.', { max: 64 }), {
-    max: 50,
-  }).optional(),
-});
+/** The schema of the resources that a recovery point would need. The service shows them only as a preview. */
+export const sizing = shown(
+  'The size of the environment at the recovery point, as a preview. The size is never sent (API field: retainedSizing).',
+  {
+    replicas: count('Number of replicas.'),
+    zClouds: size('Standard units of CPU and memory per replica (API field: zClouds).'),
+    cpu: size('CPU cores per replica.'),
+    cpuRequest: size('Requested CPU cores per replica.'),
+    memoryMb: size('Memory per replica in decimal MB.'),
+    memoryRequestMb: size('Requested memory per replica in decimal MB.'),
+    volumeCapacities: listOf('The capacities of the volumes.', text('A capacity, such as 10Gi.', { max: 64 }), {
+      max: 50,
+    }).optional(),
+  },
+);
 
-/** Builds the schema of an operation on a configuration, in the words of the service. */
+/** Builds the schema of an operation on a configuration, with texts as the service writes them. */
 export function operation(description: string) {
   return shown(description, {
-    operationId: text('Its id, where the service shows it.', { max: 128 }).optional(),
-    kind: text('What it does.', { max: 64 }).optional(),
-    stage: text('How far it is (interface: phase).', { max: 64 }).optional(),
-    outcome: text('How it ended.', { max: 64 }).optional(),
-    failedSteps: count('How many steps in a row failed.'),
-    startedTime: time('When it began.'),
-    endedTime: time('When it ended.'),
-    cutoffTime: time('The moment of the data that it works on (interface: cutoffAt).'),
-    requestId: text('The request that began it, when it was one of ours.', { max: 128 }).optional(),
+    operationId: text('The id of the operation, if the service shows the id.', { max: 128 }).optional(),
+    kind: text('The kind of the operation, such as a validation.', { max: 64 }).optional(),
+    stage: text('The current stage of the operation, as the service shows it (API field: phase).', {
+      max: 64,
+    }).optional(),
+    outcome: text('The outcome of the operation.', { max: 64 }).optional(),
+    failedSteps: count('Number of steps of the operation that have failed in a row.'),
+    startedTime: time('Time at which the operation began.'),
+    endedTime: time('Time at which the operation ended.'),
+    cutoffTime: time('Time up to which the operation recovers data (API field: cutoffAt).'),
+    requestId: text(
+      'The id of the request that began the operation, if a resource of this cluster sent that request.',
+      { max: 128 },
+    ).optional(),
     validationCleanup,
   });
 }
 
-/** The status fields for the current stage of a request, and for the stages before that. */
+/** The status fields for the current and the earlier stages of a recovery request. */
 export const stageFacts = {
-  stage: text('How far the operation is, in the words of the service (interface: phase).', { max: 64 }).optional(),
-  stageChangeTime: time('Since when the service shows this stage.'),
+  stage: text('The current stage of the operation, as the service shows it (API field: phase).', {
+    max: 64,
+  }).optional(),
+  stageChangeTime: time('Time at which the service first showed the current stage.'),
   stages: listOf(
-    'The stages that the service showed, in order; a stage that was over between two looks is missing.',
-    shown('A stage.', {
-      stage: text('The stage, in the words of the service.', { max: 64 }),
-      observedTime: timeShown('When it was seen first.'),
+    'The stages that the service has shown, in order. A stage that began and ended between two reads is missing.',
+    shown('A stage of the operation.', {
+      stage: text('The name of the stage, as the service shows it.', { max: 64 }),
+      observedTime: timeShown('Time at which the service first showed this stage.'),
     }),
     { max: mostStages },
   ).optional(),
 };
 
-/** The status fields of every request about a configuration. */
+/** The status fields of every recovery request about one configuration. */
 export const requestFacts = {
   ...stageFacts,
-  failedSteps: count('How many steps of the operation in a row have failed.'),
-  requestId: text('The id under which the service knows this request.', { max: 64 }).optional(),
-  configurationId: text('The id of the configuration.', { max: 128 }).optional(),
+  failedSteps: count('Number of steps of the operation that have failed in a row.'),
+  requestId: text('The id by which the service recognises this request when it is repeated.', { max: 64 }).optional(),
+  configurationId: text('The id of the configuration that the request is for.', { max: 128 }).optional(),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration that the request was made for (interface: expectedGeneration).',
+    'The generation of the configuration that the request is for (API field: expectedGeneration).',
   ).optional(),
-  acceptedTime: time('When the service accepted it.'),
-  finishedTime: time('When it was final.'),
+  acceptedTime: time('Time at which the operator learned that the service has accepted the request.'),
+  finishedTime: time('Time at which the request ended; its result is then final.'),
 };
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
-/** The identity fields that all kinds of request have in common. */
+/** The identity fields that all kinds of recovery request have in common. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
 
-/** The columns of `kubectl get` for a request: its protection, its stage, and since when it has this stage. */
+/**
+ * The columns of `kubectl get` for a recovery request: its protection, its stage, and the time since the stage began.
+ */
 export const requestColumns = [
-  { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The protection.' },
-  ...stageColumns('The stage of the request, in the words of the service.'),
+  { name: 'PROTECTION', path: '.spec.protectionRef.name', description: 'The name of the DisasterProtection.' },
+  ...stageColumns('The current stage of the request, as the service shows it.'),
 ] as const;
 
-/** Builds the columns of `kubectl get` for the stage of a request, and since when the request has this stage. */
+/** Builds the columns of `kubectl get` for the stage of a recovery request, and for the time since the stage began. */
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },
@@ -172,7 +195,7 @@ export function stageColumns(description: string) {
       name: 'SINCE',
       path: '.status.stageChangeTime',
       type: 'date',
-      description: 'For how long it has been in this stage.',
+      description: 'Time since the request entered its current stage.',
     },
   ] as const;
 }

@@ -1,4 +1,4 @@
-/** Keeps the stages of an operation in status: in order, each with the time when it first showed. */
+/** Keeps the stages of an operation in status, in order. Each stage has the time when the service first showed it. */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import type { Receipt } from '../../hosting/requests.ts';
@@ -23,12 +23,12 @@ export function stageNotices(
   const notices: Notice[] = [];
   if (stage !== undefined && stage !== before.stage) notices.push({ type: 'Normal', ...stageTold(name, stage) });
   if (failedSteps > (before.failedSteps ?? 0)) {
-    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name}: ${failedSteps} failed steps in a row` });
+    notices.push({ type: 'Warning', reason: 'StepFailed', note: `${name} has ${failedSteps} failed steps in a row` });
   }
   return notices;
 }
 
-/** Makes an event for the stage that an answer of the service names. */
+/** Makes an event for the stage that an answer of the service shows. */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
   return receipt?.phase === undefined ? undefined : stageTold(operationInWords(receipt), receipt.phase);
 }

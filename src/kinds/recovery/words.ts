@@ -1,6 +1,6 @@
-/** Translates the interface's field names to paths of the spec, and the service's codes to words. */
+/** Translates field names of the service's API to paths of the spec, and the service's codes to texts. */
 
-/** Maps the field names of the interface to paths in the spec. */
+/** Maps field names of the service's API to paths in the spec. */
 const fields: Readonly<Record<string, string>> = {
   'target.envName': 'target.environmentName',
   'target.appName': 'target.appName',
@@ -19,35 +19,37 @@ const fields: Readonly<Record<string, string>> = {
   envName: 'target.environmentName',
 };
 
-/** Returns the interface's field names and their paths in the spec, the same for every kind of disaster readiness. */
+/** Returns the field names of the service's API with their paths in the spec, for all kinds of disaster readiness. */
 export function recoveryWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
-/** Explains the service's codes for why an environment cannot be protected, or why a protection needs attention. */
+/**
+ * Explains the service's codes that say why an environment cannot be protected, or why a protection needs attention.
+ */
 const codes: Readonly<Record<string, string>> = {
-  presetUnsupported: 'disaster readiness does not support the preset of its app',
+  presetUnsupported: 'disaster readiness does not support the preset of the app',
   noPersistentVolume:
-    'it has no persistent volume, which a database gets with spec.atCreation.database.withPersistence of its HostedApp',
-  regionUnsupported: 'its region does not support disaster readiness',
-  noEligibleDestination: 'no region is eligible as spec.destinationRegion',
+    'the environment has no persistent volume; a database gets a volume with spec.atCreation.database.withPersistence of its HostedApp',
+  regionUnsupported: 'the region of the environment does not support disaster readiness',
+  noEligibleDestination: 'the service offers no eligible region for spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
   catchingUp: 'the standby still applies a large copy',
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
-  enrollmentFailed: 'it could not be set up',
+  enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',
-  seedBoost: 'the standby is larger for the time of a large first copy',
+  seedBoost: 'the standby has a larger size until it has applied a large first copy',
   sustainedStandby: 'the standby keeps its full size',
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 
-/** Explains a code of the service if it is known; else quotes the code. */
+/** Explains a code of the service if the code is known; otherwise quotes the code. */
 export function codeInWords(code: string): string {
   const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;
 }
 
-/** Translates a sentence of the service: field names become paths of the spec, and codes become words. */
+/** Translates a sentence of the service: field names become paths of the spec, and codes become explanations. */
 export function inSpecWords(sentence: string): string {
   const names = [...Object.keys(fields), ...Object.keys(codes)].map((wire) => wire.replaceAll('.', String.raw`\.`));
   const pattern = new RegExp(String.raw`(?<![\w.])(?:items\[\d+\]\.)?(${names.join('|')})(?!\w)`, 'gu');

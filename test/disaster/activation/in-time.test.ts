@@ -170,8 +170,10 @@ describe('an activation', () => {
     expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
     expect(tookMs).toBeLessThan(75_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
-    expect(said.some((sentence) => sentence.endsWith('and does not show it yet'))).toBe(true);
-    expect(said.filter((sentence) => /no result|neither|not under way|look there/.test(sentence))).toEqual([]);
+    expect(said.some((sentence) => sentence.endsWith('and does not show the operation yet'))).toBe(true);
+    expect(said.filter((sentence) => /no result|neither|no longer works|check in the service/.test(sentence))).toEqual(
+      [],
+    );
   });
 
   it.each(['Cold', 'Warm'])(
@@ -222,7 +224,9 @@ describe('an activation', () => {
     expect(statusOf(world, kind, 'now')).toMatchObject({ stage: 'promoting', failedSteps: 2 });
     await world.run(900_000);
 
-    expect(sentenceOf(world, kind, 'now')).toMatch(/a discard may be possible: an ActivationDiscard asks for it$/);
+    expect(sentenceOf(world, kind, 'now')).toMatch(
+      /a discard may be possible: to ask for the discard, create an ActivationDiscard$/,
+    );
   });
 });
 

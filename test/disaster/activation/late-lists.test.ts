@@ -113,7 +113,7 @@ describe('a reset', () => {
     await world.run(40_000);
     expect(await committed(world, 'configuration.wiped')).toBe(1);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('Unknown/InProgress');
-    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('still lists the configuration');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('still lists a configuration');
 
     await world.run(120_000);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');

@@ -177,7 +177,9 @@ describe('a reset that the service has begun', () => {
     expect(await committed(world, 'configuration.wiped')).toBe(0);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/UnknownState');
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('Unknown/UnknownState');
-    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('whether what the reset is about is gone');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain(
+      'check in the service whether the configurations in the spec are gone',
+    );
     expect(flaws(world, ['DisasterReset', 'wipe'])).toEqual([]);
   });
 });

@@ -140,7 +140,7 @@ describe('a protection that is applied anew after a reset', () => {
     await world.run(900_000);
 
     expect(said).toContain('names configuration drc_typo of this environment, which the service does not show');
-    expect(said).toContain('if there never was one of that id, delete the reset');
+    expect(said).toContain('if this configuration never existed, delete the DisasterReset');
     expect(said).toContain('raise spec.enrollment to 2');
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');
   });

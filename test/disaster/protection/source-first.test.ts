@@ -42,12 +42,12 @@ describe('a protection that is not there yet', () => {
     [
       'a region that is not eligible',
       { destinationRegion: 'ap-south' },
-      /ap-south is not eligible; eligible are us-east, eu-west/,
+      /ap-south is not eligible; the eligible regions are us-east, eu-west/,
     ],
     [
       'the region of the source',
       { destinationRegion: 'eu-west' },
-      /is the region of the source: add SameRegion to spec.acknowledgements, or use us-east/,
+      /is the region of the source: add SameRegion to spec.acknowledgements, or set spec.destinationRegion to us-east/,
     ],
     [
       'no name for the new app that a database gets',
@@ -78,7 +78,7 @@ describe('a protection that is not there yet', () => {
 
     expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/NotEligible');
     const words =
-      /does not support the preset of its app \(presetUnsupported\); it has no persistent volume,.* \(noPersistentVolume\);/;
+      /does not support the preset of the app \(presetUnsupported\); the environment has no persistent volume; .* \(noPersistentVolume\);/;
     expect(sentenceOf(world, kind, 'orders')).toMatch(words);
     expect(statusOf<Shown>(world, kind, 'orders').source?.unsupportedReasons?.join('; ').concat(';')).toMatch(words);
   });

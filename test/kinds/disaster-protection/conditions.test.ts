@@ -69,7 +69,7 @@ describe('a code of the service', () => {
 
     expect(message).toMatch(words);
     expect(message).toMatch(
-      / larger for the time of a large first copy \(seedBoost\), .* full size \(sustainedStandby\)$/,
+      / larger size until it has applied a large first copy \(seedBoost\), .* full size \(sustainedStandby\)$/,
     );
   });
 
@@ -77,7 +77,7 @@ describe('a code of the service', () => {
     const standby = { shape: 'sustained', reason: 'standardTooSlow', caughtUp: true };
 
     expect(messageOf('StandbyCaughtUp', shown({ settings: { mode: 'warm' }, standby }))).toMatch(
-      /at size sustained: .* too slowly for spec.snapshotIntervalSeconds \(standardTooSlow\)$/,
+      /has the size sustained: .* too slowly for spec.snapshotIntervalSeconds \(standardTooSlow\)$/,
     );
   });
 });

@@ -238,6 +238,37 @@ describe('a reset that was refused', () => {
   });
 });
 
+describe('a reset that was refused during a clean-up, and refused again later', () => {
+  const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0, earliestRetentionUntil: undefined };
+  const written = begun(disasterReset, passOf(reset, {}, {}), { conflicted: 'not in this state' });
+  const memory = { ...written.memory, facts: { stage: 'CleanupPending' } } as Anything['memory'];
+  const late = { monotonicMs: 1_000_100, askedAt: 1_000_000, wallMs: wallStart + 1_000_000, notes: { tries: 2 } };
+  const shown = (more: object, sources = [aSource]) => ({
+    world: { configurations: [aConfiguration(more)], sources, begunAt: 1_000_050 },
+  });
+  const activating = { activeOperation: { operationId: 'op_1', kind: 'activation' } };
+
+  it.each([
+    ['an activation is under way', 'stall/Rejected', shown(activating)],
+    [
+      'an activation is under way, and the clean-up goes on',
+      'stall/Rejected',
+      shown(activating, [{ ...aSource, pendingCleanup }]),
+    ],
+    ['the clean-up goes on', 'again', shown({ pendingCleanup })],
+  ])('when %s: %s', (_because, expected, world) => {
+    expect(resetting({ memory, ...late, ...world })).toBe(expected);
+  });
+
+  it('stays in doubt during an activation when it expires after a lost answer', () => {
+    const { conflicted: _words, ...journal } = memory.journal as JournalEntry;
+    const lost = { ...memory, journal } as Anything['memory'];
+    const expired = { wallMs: wallStart + 3_600_001 };
+
+    expect(resetting({ ...late, memory: lost, ...expired, ...shown(activating) })).toBe('stall/UnknownState');
+  });
+});
+
 describe('a discard whose operation has ended, after the service refused it', () => {
   const conflicted = 'the operation is not active';
   const written = begun(activationDiscard, passOf(discard, { configurations: [active] }, {}), { conflicted });

@@ -284,7 +284,9 @@ describe('an activation before it is sent', () => {
       return 'message' in step ? step.message : step.is;
     };
 
-    expect(message({ related: () => [before] })).toMatch(/name the last RecoveryActivation in spec.afterOperationId$/);
+    expect(message({ related: () => [before] })).toMatch(
+      /put the operation id of the last RecoveryActivation into spec.afterOperationId$/,
+    );
     expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes the recovery points/);
   });
 });

@@ -310,7 +310,11 @@ describe('the fences of an activation', () => {
   it('refuse an object that is older than the operator, taken up before or not, unless a call of it was written down', () => {
     const powers = { sinceMs: wallStart + 5_000, activation: true, accountReset: false };
     const { binding: _binding, ...memory } = aPass().memory;
-    const refused = { is: 'stall', reason: 'ActivationDisabled', message: expect.stringContaining('create it again') };
+    const refused = {
+      is: 'stall',
+      reason: 'ActivationDisabled',
+      message: expect.stringContaining('create a new resource'),
+    };
     const begun = recoveryActivation.step(aPass());
     if (begun.is !== 'begin') throw new Error('nothing was begun');
     const { account } = aPass();

@@ -56,7 +56,7 @@ export const disasterProtection: Verdicts = {
     {
       because: 'nothing else has',
       spec: { ...spec, storage: { source: 'Platform', credentialId: 'a' } },
-      says: 'and only allowed then',
+      says: 'and is not allowed otherwise',
     },
     { because: 'a minute', spec: { ...spec, rpoTargetSeconds: 59 }, says: 'greater than or equal to 60' },
     { because: '30 days', spec: { ...spec, rtoTargetSeconds: 2_592_001 }, says: 'less than or equal to 2592000' },

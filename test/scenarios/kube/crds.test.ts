@@ -86,8 +86,8 @@ describe('the definitions', () => {
     ['contactpoint.spec', 'exactly one of email, webhook, chatA, chatB'],
     ['contactpoint.spec.name', 'Default: the name of this resource.'],
     ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
-    ['disasterprotection.status.recoveryPoints', 'The newest recovery points, and a spread back in time'],
-    ['recoveryactivation.spec.validUntil', 'After this moment nothing is sent'],
+    ['disasterprotection.status.recoveryPoints', 'The newest recovery points, and older ones at growing distances'],
+    ['recoveryactivation.spec.validUntil', 'Time after which the request is not sent any more'],
     ['hostedapp.status.internal.journal', 'a call that was begun and must not happen twice'],
   ])('explain %s in plain words', async (path, words) => {
     const text = await kubectl(sharedKubernetes(), 'explain', path);
