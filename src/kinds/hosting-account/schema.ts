@@ -33,7 +33,7 @@ export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
     ).optional(),
     lifecycle: fields('Limits for every resource of this account.', {
       managementPolicy: choice(
-        'Observe forbids every resource of this account to change anything in the service, whatever the resource says. Default: Manage.',
+        'With Observe, no resource of this account changes anything in the service, whatever the resource says. Default: Manage.',
         ['Manage', 'Observe'],
       ).optional(),
       adoption: choice(
