@@ -48,7 +48,7 @@ export function locate(pass: EnvironmentPass): Located {
   if (item === undefined) return missing(pass, id, snapshot);
   const changed = changeOf(pass, item);
   if (changed === undefined) return { is: 'found', item, snapshot };
-  const message = `${changed}; nothing is sent to the environment. To keep managing it, create another AppEnvironment with its current name and app`;
+  const message = `${changed}; nothing is sent to the environment. To keep managing the environment, create another AppEnvironment with its current name and app`;
   return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
 }
 

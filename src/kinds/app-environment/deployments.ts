@@ -333,7 +333,7 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
  * Before sending, reads a fresh list of environments.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
-  const { operation, words, request, digest, done, carries } = action;
+  const { operation, words: task, request, digest, done, carries } = action;
   const loss = endOf(pass, 'lost', digest);
   const { wallMs: atMs } = pass;
   if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
@@ -342,14 +342,14 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const held = takingOver(pass, `${words} waits`) ?? besideOthers(pass, item);
+  const held = takingOver(pass, `the call to ${task} waits`) ?? besideOthers(pass, item);
   if (held !== undefined) return held;
   const { updatedAtMs } = item;
   return {
     is: 'call',
     call: {
       request,
-      words: `${words} in environment "${item.name}"`,
+      words: `${task} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: statusAndTime(item) },
       meanwhile: { applied: appliedMeanwhile(pass, carries) },
@@ -368,12 +368,12 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
 function refusedAs(
   pass: EnvironmentPass,
   item: AppEnvItem,
-  { operation, words }: DeploymentAction,
+  { operation, words: task }: DeploymentAction,
   refusal: Refusal,
 ): Verdict<AppEnvironmentFacts> | undefined {
   const isRollback = operation === 'rollback' || operation === 'rollBack';
   if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
-  const what = isRollback ? words : `${words} in environment "${item.name}"`;
+  const what = isRollback ? task : `${task} in environment "${item.name}"`;
   const said = {
     reason: isRollback ? 'RollbackRefused' : 'Rejected',
     message: `${what}: ${refusal.message}`,
@@ -428,7 +428,7 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 
 /**
  * After the answer to a call was lost, finds out by reading the environment whether the call took effect. The call counts as
- * without effect if the environment shows none until the call can no longer arrive.
+ * without effect if the environment shows no effect by the time when the call can no longer arrive.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,

@@ -33,7 +33,7 @@ const assumed = '~';
 /** Maximum number of fingerprints to keep. Status has room for 600, and later calls add some. */
 const mostPrints = 590;
 
-/** Returns the revision that the spec wants deployed: its image, revision or content version. */
+/** Returns the revision that the spec wants to deploy: an image, the revision of a build, or a content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
@@ -129,8 +129,8 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
 }
 
 /**
- * Returns the fingerprints to keep after a deployment: those of the fields that it sent, and as many earlier ones as fit in
- * status.
+ * Returns the fingerprints to keep after a deployment: the fingerprints of the fields that it sent, and as many earlier
+ * fingerprints as fit in status.
  */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
@@ -183,7 +183,7 @@ export function recordEnd(applied: Applied, ended: Ended, digest: string, end: C
   return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
 }
 
-/** Returns how the call with this fingerprint ended; undefined without a record. */
+/** Returns how the call with this fingerprint ended; undefined if status records no end of the call. */
 export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
   return of === digest ? (end as CallEnd) : undefined;

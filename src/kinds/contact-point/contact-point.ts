@@ -27,7 +27,7 @@ type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
 const prefix = 'config.';
 
-/** The type of contact point in the service's API for each delivery type of the spec. */
+/** Maps each delivery type of the spec to the contact point type in the service's API. */
 const types = {
   email: 'email',
   webhook: 'webhook',
@@ -48,7 +48,10 @@ function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Se
   return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
 }
 
-/** True for a setting whose value is written in the spec or taken from a Secret or ConfigMap. */
+/**
+ * True for a setting that has a `value` or takes its value from a Secret or ConfigMap. Other settings are plain texts or
+ * lists.
+ */
 function isValued(setting: Setting): setting is Valued {
   return isRecord(setting);
 }

@@ -29,8 +29,8 @@ import { bodyOf, converts, desired, goesAlong, isHidden, nameOf } from './fields
 import type { HostedAppFacts } from './schema.ts';
 
 /**
- * Returns the status fields to write after a change of the app. Unless the change was applied at once, it waits in each
- * environment for the next deployment.
+ * Returns the status fields to write after a change of the app. Unless the change was applied at once, the change waits in
+ * each environment for the next deployment.
  */
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);

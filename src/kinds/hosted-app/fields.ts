@@ -64,7 +64,7 @@ export function interfaceWords(): Readonly<Record<string, string>> {
   return Object.fromEntries(names.filter(([wire, field]) => wire !== field));
 }
 
-/** Returns the value at a path of a spec. */
+/** Returns the value that a spec has at a path such as `source.git.repo`. */
 function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
   let value: unknown = spec;
   for (const name of path.split('.')) value = isRecord(value) ? value[name] : undefined;
@@ -131,7 +131,7 @@ function atCreation(spec: HostedAppSpec): Fields {
   };
 }
 
-/** Returns the bound app as the list of apps shows it. */
+/** Returns the app that the HostedApp is bound to, as the list of apps shows it. */
 export function listedApp({ memory, view, account }: AppPass): AppItem | undefined {
   return memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
 }
@@ -160,7 +160,7 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   });
 }
 
-/** Returns the value of a field in the record that GET /app gave; undefined if the record does not show the field. */
+/** Returns the value of a field in the answer to GET /app; undefined if the answer does not show the field. */
 function shownIn(record: AppRecord | undefined, field: string): Json | undefined {
   const { wire = field, isShown } = fields[field] ?? {};
   const shown: Readonly<Record<string, Json | undefined>> = record ?? {};
@@ -215,10 +215,10 @@ export function isHidden(field: string, pass: AppPass): boolean {
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
-/** Fields that PATCH /app does not take. */
+/** The app fields that PATCH /app does not take. */
 const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
 
-/** The rules for comparing the fields of an app. */
+/** The rules by which the fields of an app are compared with the spec. */
 export const comparison = {
   desired,
   observed,

@@ -121,7 +121,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     remove: deleteApp,
   },
   blocked: ({ message }) =>
-    `${message}; the deletion is tried again until no environment of the app is protected. If the service reports an ambiguous allocation, only the service's support can clear it`,
+    `${message}; the deletion is tried again until no environment of the app is protected. If the service reports an ambiguous allocation, only the service's support can clear that allocation`,
   staysBehind: (pass) =>
     isDatabase(pass, presetOf(pass.spec))
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`

@@ -40,7 +40,7 @@ const appPresets = [
 ] as const;
 
 const Git = fields(
-  'The git repository that the service builds from. It can be set only when the resource is created.',
+  'The git repository that the service builds from. The repository can be set only when the resource is created.',
   {
     namespace: text('The owner of the repository (API field: gitNamespace).', { min: 1, max: 256 }),
     repo: text('The name of the repository (API field: gitRepo).', { min: 1, max: 256 }),
@@ -114,10 +114,13 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
     "The setting that says whether runs of the job may overlap. The service's API documentation does not name this setting of jobConfig, so its name is given here.",
     {
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
-      value: text('The value of the concurrency setting. Digits are sent as a number, true and false as a boolean.', {
-        min: 1,
-        max: 256,
-      }),
+      value: text(
+        'The value of the concurrency setting. A value of digits is sent as a number, true and false as a boolean.',
+        {
+          min: 1,
+          max: 256,
+        },
+      ),
     },
   ).optional(),
 });
@@ -130,7 +133,7 @@ const Database = fields('The size and settings of a database or service.', {
   }).optional(),
   withPersistence: flag('True to keep data on disk.').optional(),
   settings: mapOf(
-    'Settings of the database (API field: databaseSettings). Digits are sent as a number, true and false as a boolean.',
+    'Settings of the database (API field: databaseSettings). A value of digits is sent as a number, true and false as a boolean.',
     text('The value of a database setting.', { max: 4096 }),
     { maxProperties: 100, maxKeyLength: 128 },
   ).optional(),
@@ -287,7 +290,7 @@ export const HostedAppFacts = facts({
     'Time at which the newest pending change was sent, in milliseconds since 1970.',
   ).optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec with which the app was adopted. Changes that were left pending then are applied at once from the next generation on.',
+    'The generation of the spec with which the app was adopted. Changes that are still pending from that generation are applied at once with the next generation.',
   ).optional(),
   applyInDoubt: shown('A change that was sent with applyImmediately and has no answer.', {
     digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),

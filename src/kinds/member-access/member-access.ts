@@ -163,8 +163,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not tell a refused restriction from a lost answer. Neither of the two proves that this resource made the
-    // restriction.
+    // Status does not show whether the service refused the restriction or its answer was lost. Neither case proves that this
+    // resource made the restriction.
     return { is: 'release', stays: `${stays}, because this resource is not known to have restricted the access` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -210,7 +210,7 @@ function restrictTo(
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // Record the ids in status before the call: if the answer is lost, they must still count as requested by this resource.
+    // Record the ids in status before the call: if the answer is lost, the ids must still count as requested by this resource.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
       meanwhile: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
@@ -269,16 +269,16 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
 /** Decides what to do after the service refused the list of environments, or after its answer was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
-  const words = `changing the access of member ${pass.spec.externalId}: ${message}`;
+  const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;
   if (is === 'inDoubt') {
-    const again = `${words}; the operator reads the access before it sends the list again`;
+    const again = `${failure}; the operator reads the access before it sends the list again`;
     return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const isRefused = isNo(refusal) || is === 'notFound';
   const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if (unknown.length === 0) return undefined;
   const { account, monotonicMs: refusedAt } = pass;
-  const maybe = `${words}; environment ${unknown.join(', ')}, which the spec does not name, may be gone; the operator leaves it out if the next list of environments does not show it either`;
+  const maybe = `${failure}; environment ${unknown.join(', ')}, which the spec does not name, may be gone; the operator leaves it out if the next list of environments does not show it either`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
 }
 

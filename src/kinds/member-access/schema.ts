@@ -61,6 +61,8 @@ export const MemberAccessFacts = facts({
   askedAppEnvIds: ids(
     'Other environments that this resource, or an earlier one for the same member, requested. If the service shows one that the spec does not name, the operator removes it from the list.',
   ),
-  serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed.'),
+  serviceAddedEnvironmentIds: ids(
+    'The environments that the member may use because somebody else or the service itself allowed them.',
+  ),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;

@@ -151,11 +151,8 @@ function widerCondition(isWider: boolean): OwnCondition {
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
   if (kept.length === 0)
-    return added.no(
-      'NothingAdded',
-      'the list has no environments that the operator keeps although the spec does not name them',
-    );
-  const message = `the spec does not name ${kept.join(', ')}, which others, the service itself or a deleted resource allowed; kept, because onServiceAdd is Keep. To remove an environment, set onServiceAdd: Remove, or add the environment to the spec and remove it again`;
+    return added.no('NothingAdded', "the operator keeps no environments that others added to the member's list");
+  const message = `${kept.join(', ')} stays allowed although the spec does not name it, because onServiceAdd is Keep; others, the service itself or a deleted resource allowed it. To remove an environment, set onServiceAdd: Remove, or add the environment to the spec and remove it again`;
   return added.yes('AddedByOthers', message);
 }
 

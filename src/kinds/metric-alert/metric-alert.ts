@@ -150,7 +150,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  // Keep the environment's id in status, so that the alert can be found after the reference stops to resolve.
+  // Keep the environment's id in status, so that the alert can be found after the reference stops resolving.
   factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => ({
     environmentId: item?.appEnvId ?? environmentOf(pass),
@@ -197,7 +197,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'Time since this state was first seen.',
+      description: 'Time since the current state of the alert was first seen.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {
@@ -205,7 +205,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       path: '.status.stateObservedTime',
       type: 'date',
       wide: true,
-      description: 'Time since the state was last confirmed, exact to about one hour.',
+      description: 'Time since the state of the alert was last confirmed, exact to about one hour.',
     },
     { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],

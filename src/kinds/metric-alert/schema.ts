@@ -53,7 +53,7 @@ const Fields = specInAccount('The metric to watch, when the alert fires, and the
   environmentRef: environmentRef(),
   name: ownName('The name of the alert in the service.', { max: 100 }).optional(),
   description: text(
-    'The description of the alert. In the service, a short mark after it identifies the resource that owns the alert.',
+    'The description of the alert. In the service, it ends with a short mark that identifies the resource that owns the alert.',
     { max: 440 },
   ).optional(),
   metric: choice('The metric to measure. Metrics with the prefix ingress_ are not available for databases.', metrics),
@@ -103,9 +103,9 @@ export const MetricAlertFacts = facts({
     max: 32,
   }).optional(),
   previousState: text('The previous state of the alert.', { max: 32 }).optional(),
-  stateChangeTime: time('Time at which the current state was first seen.').optional(),
+  stateChangeTime: time('Time at which the current state of the alert was first seen.').optional(),
   stateObservedTime: time(
-    'Time at which the state was last confirmed, updated about once an hour. If nothing confirms the state for an hour, or for three refreshes if these take longer, the condition Firing has the reason StateStale.',
+    'Time at which the state of the alert was last confirmed, updated about once an hour. If nothing confirms the state for an hour, or for three refreshes if these take longer, the condition Firing has the reason StateStale.',
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;

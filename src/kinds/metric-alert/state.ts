@@ -118,7 +118,7 @@ export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveS
   }
   const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
+    const message = `the alert state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
     return fires.unknown('StateStale', message);
   }
   if (state === undefined) return fires.unknown('NotRefreshed', 'the operator has not read the state of the alert yet');

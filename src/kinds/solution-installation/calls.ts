@@ -253,7 +253,7 @@ const mostUpgrades = 2;
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // Because `meanwhile` is set, although it is empty, status names the request before it is sent.
+  // `meanwhile` is empty, but must be set: only then does status name the request before it is sent.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
   );

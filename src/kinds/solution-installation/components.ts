@@ -70,8 +70,8 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Prefer the app that the environment itself names: an answer lists the ids of apps and environments separately, without
-  // saying which belong together.
+  // Use the app that the environment in the list belongs to: an answer lists the ids of apps and environments separately,
+  // without saying which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -170,8 +170,8 @@ export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
 }
 
 /**
- * Returns the components with the states of their environments from the newest list. Without a list, the states in status
- * stay.
+ * Returns the components with the states of their environments from the newest list. Without a list, the states in status are
+ * kept.
  */
 export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
@@ -208,7 +208,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
         seen.item === undefined
           ? `the service does not show environment ${environmentId}`
           : `environment ${environmentId} is being updated`;
-      const message = `${what}; the solution is upgraded after that`;
+      const message = `${what}; the solution is upgraded afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');

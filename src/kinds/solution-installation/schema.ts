@@ -14,7 +14,7 @@ export const SolutionInstallationSpec = specInAccount('The solution to install, 
     'solution cannot be changed; create another SolutionInstallation',
   ),
   appName: text('The name of the installation (API field: appName).', { min: 1, max: 128 }),
-  region: text('The region to install in.', { min: 1, max: 128 }),
+  region: text('The region to install the solution in.', { min: 1, max: 128 }),
   inputs: namedValues(
     'The inputs that the solution needs.',
     'An input.',

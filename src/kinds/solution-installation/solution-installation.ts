@@ -164,8 +164,8 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns what to replace in error messages of the service: the name of an input by its path in the spec. A name that is an
- * ordinary word is not replaced, because it may mean something else.
+ * Returns pairs for error messages of the service: the name of an input, and the path in the spec to replace the name with. A
+ * name that is an ordinary word is left out, because it may mean something else in a message.
  */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
