@@ -79,9 +79,7 @@ const StartupConfig = withRule(
     args: listOf(
       'Arguments of the command. Without a command, they replace the default arguments of the image.',
       text('An argument of the command.', { max: 16_384 }),
-      {
-        max: 200,
-      },
+      { max: 200 },
     ).optional(),
     shell: flag(
       'True to run the command in a shell. If false, command is one executable, and args are its arguments. Default: true.',
@@ -216,10 +214,7 @@ export const AppEnvironmentFacts = facts({
     ...Revision,
     repeatedAfterDoubt: integer(
       'Number of times that the deployment was sent again because its outcome was not known.',
-      {
-        min: 0,
-        max: 1000,
-      },
+      { min: 0, max: 1000 },
     ).optional(),
     rollback: shown('The version numbers of a rollback.', {
       fromVersion: wholeNumber('The version before the rollback.').optional(),

@@ -61,9 +61,7 @@ const Fields = specInAccount(
     }).optional(),
     incident: fields('Opens incidents in an incident-management service (API type: incident_service).', {
       integrationKey: secretText('The integration key.'),
-      severity: text('The severity of the incidents, in the terms of the incident-management service.', {
-        max: 64,
-      }).optional(),
+      severity: text('The severity of the incidents, as the incident service calls it.', { max: 64 }).optional(),
     }).optional(),
     verifyConfig: flag(
       'True to read the settings and their secrets back from the service and compare them with the spec. The token needs the Secrets Access role. Default: false.',

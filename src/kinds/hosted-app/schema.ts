@@ -46,10 +46,7 @@ const Git = fields(
     repo: text('The name of the repository (API field: gitRepo).', { min: 1, max: 256 }),
     installationId: text(
       'The id of the installation that lets the service read the repository; GitHub needs it (API field: gitInstallationId).',
-      {
-        min: 1,
-        max: 128,
-      },
+      { min: 1, max: 128 },
     ).optional(),
   },
 );
@@ -116,10 +113,7 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
       value: text(
         'The value of the concurrency setting. A value of digits is sent as a number, true and false as a boolean.',
-        {
-          min: 1,
-          max: 256,
-        },
+        { min: 1, max: 256 },
       ),
     },
   ).optional(),

@@ -20,7 +20,7 @@ const Expression = withRule(
   }),
   {
     rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
-    message: 'In and NotIn need values; Exists and DoesNotExist take none',
+    message: 'In and NotIn need values; Exists and DoesNotExist take no values',
     check: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
   },
 );

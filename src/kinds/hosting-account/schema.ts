@@ -61,9 +61,7 @@ const presetFields = {
   versions: listOf(
     'The values that spec.atCreation.presetVersion of a HostedApp may have.',
     text('A version.', { max: 128 }),
-    {
-      max: 100,
-    },
+    { max: 100 },
   ).optional(),
   defaultVersion: text('The version of the preset that is used if the HostedApp names none.', { max: 128 }).optional(),
 };

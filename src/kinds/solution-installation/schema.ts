@@ -44,9 +44,7 @@ export const SolutionInstallationFacts = facts({
       environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
       state: text(
         "The status of the component's environment in the service; Missing if the service does not show the environment.",
-        {
-          max: 64,
-        },
+        { max: 64 },
       ).optional(),
     }),
     { max: 50 },
