@@ -44,27 +44,31 @@ function step(pass: EnvironmentPass): EnvironmentStep {
   const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
   if (snapshot.begunAt < since) {
     const again = readOf(pass, listOf(pass), since);
-    // A list from before our call still shows the environment as Ready, so report Updating until a newer list is read.
+    // A list that was read before our call still shows the old state of the environment. So report Updating until a newer list
+    // is read.
     const isOurs = again.is === 'read' && snapshot.begunAt < sentAt;
     return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
   }
   const state = stateOf(item);
   const note = { ...pass.notes, lookSince: pass.monotonicMs };
   if (isLagging(pass, item)) {
-    const message = 'the call was accepted; waiting until the service shows it';
+    const message = 'the service accepted the call; waiting until the service shows its effect';
     return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
   }
   if (state === 'Updating') {
     return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
-    const message = `the service shows the status "${state}", which the interface does not describe; nothing is sent until it changes`;
+    const message = `the service shows the environment status "${state}", which the service's API does not document; nothing is sent until the status changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);
 }
 
-/** Resolves a lost call first, even if another resource claims the environment now: that resource waits until the outcome is known. */
+/**
+ * First finds out what became of a call whose answer was lost, even if another resource claims the environment now. That
+ * resource waits until the outcome of the call is known.
+ */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
   if (id === undefined || journal === undefined) return undefined;
@@ -74,7 +78,7 @@ function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
     : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** Settles a lost call once the environment is proved gone: the call can have no effect any more. */
+/** Records that a call whose answer was lost had no effect, once the environment is proved gone. */
 function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): EnvironmentStep {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -107,59 +111,71 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const lost = failed(pass);
   if (lost !== undefined) return lost;
   if (due === 'deployment' || asked !== undefined) {
-    const what = due === 'deployment' ? (revisionOf(spec) ?? '') : `what ${askedBy[asked ?? 'redeploy']} asks for`;
-    const message = `stopped; ${what} is deployed when it is to run again`;
+    const held =
+      due === 'deployment'
+        ? `the deployment of ${revisionOf(spec) ?? ''}`
+        : `the call that annotation ${askedBy[asked ?? 'redeploy']} asks for`;
+    const message = `the environment is stopped; ${held} waits until the environment runs again`;
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
     const message =
-      'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes';
+      'spec.startupConfig has changed; the change takes effect with the next build, when spec.deploy.build.revision changes';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};
   if (rollback?.besideSpec === true) {
-    const message = `rolled back to ${revision ?? 'the version before'} for ${askedBy.rollBack}; what the spec says is deployed again when it changes`;
+    const message = `the environment was rolled back to ${revision ?? 'the previous version'}, as annotation ${askedBy.rollBack} asked; the spec is deployed again when it changes`;
     return { is: 'ready', reason: 'RolledBack', message, note: {} };
   }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
-    const message = `the environment ran already: what runs counts as ${revision ?? 'deployed'} until ${until}`;
+    const until =
+      deploy?.rollbackContentId === undefined ? 'the spec or the annotation redeploy-at changes' : 'the spec changes';
+    const message = `the environment already ran when this resource was bound to it: ${revision ?? 'its content'} counts as deployed until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
   const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
   return { is: 'ready', message, note: {} };
 }
 
-/** Stalls when spec.startupConfig is set for a job or a database. Where the preset is unknown, the service decides. */
+/**
+ * Stalls if spec.startupConfig is set for a job or a database. If the preset of the app is not known, the service decides
+ * whether it accepts spec.startupConfig.
+ */
 function unstartable(pass: EnvironmentPass, { appEnvId }: AppEnvItem): EnvironmentStep | undefined {
   const preset = pass.spec.startupConfig === undefined ? undefined : presetOfEnvironment(pass, appEnvId);
   if (preset !== 'JOB' && (preset === undefined || !isDatabase(pass, preset))) return undefined;
-  const instead = preset === 'JOB' ? '; the command of a job is spec.jobConfig of its HostedApp' : '';
-  const message = `spec.startupConfig is not taken for ${preset === 'JOB' ? 'jobs' : `databases, and the environment runs ${preset}`}: take it out${instead}`;
+  const message =
+    preset === 'JOB'
+      ? 'spec.startupConfig is not allowed for a job: remove it, and set the command in spec.jobConfig of the HostedApp'
+      : `spec.startupConfig is not allowed for a database, and the environment runs ${preset}: remove spec.startupConfig`;
   return { is: 'stall', reason: 'Rejected', message };
 }
 
 const asks = ['rollBack', 'redeploy'] as const;
 
 /**
- * Stalls after a failed deployment, or after a failed call that an annotation asks for. The operator does not send either
- * again by itself.
+ * Stalls after a failed deployment, or after a failed call that an annotation asked for. The operator does not repeat failed
+ * calls by itself.
  */
 function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => inVain(pass, one) !== undefined);
   if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
-  const again = `change what is deployed, or the annotation ${askedBy[asked ?? 'redeploy']}, to try again`;
+  const again = `to try again, change spec.deploy or the annotation ${askedBy[asked ?? 'redeploy']}`;
   const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt') {
-    return { is: 'stall', reason: 'DeployFailed', message: `${what}: the service says that it failed; ${again}` };
+    return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
   }
-  const message = `${what}: the answer was lost twice, and nothing shows that it was carried out; ${again}`;
+  const message = `${what}: the answer was lost twice, and the environment shows no effect of the call; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
-/** Starts or stops the environment. Both calls may be repeated, so a lost answer only costs another read. */
+/**
+ * Starts or stops the environment. Both calls are safe to repeat. So after a lost answer, the operator only reads the
+ * environment again and repeats the call if it had no effect.
+ */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
   const { memory } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
@@ -181,13 +197,13 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal, answeredAt) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; its effect is read before it is sent again`;
+          const message = `${way} environment "${item.name}": the answer was lost; the operator reads the environment before it sends the call again`;
           const note = { ...pass.notes, lookSince: answeredAt };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
         const never = way === 'start' && memory.facts.deploy === undefined;
         if (!never || !isNo(refusal)) return undefined;
-        const message = `start environment "${item.name}": ${refusal.message}; an environment must have been deployed before it can start: set spec.deploy`;
+        const message = `start environment "${item.name}": ${refusal.message}; an environment can start only after a first deployment: set spec.deploy`;
         return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
       },
     },
@@ -203,7 +219,8 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], leftover };
   }
-  // Until the service shows the effect of our call, it shows the old state.
+  // For some time after a call the service shows the old state of the environment. Until the service shows the effect, report
+  // Updating.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =
@@ -243,7 +260,10 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
   };
 }
 
-/** Records the state in which the newest deployment left the environment; undefined if status has it already. */
+/**
+ * Returns the status fields that record the state after the newest deployment; undefined if status has recorded this state
+ * already.
+ */
 function outcomes({ deploy, history }: AppEnvironmentFacts, state: 'Running' | 'Stopped') {
   if (deploy?.outcome !== 'Updating') return undefined;
   const [newest, ...older] = history ?? [];
@@ -265,11 +285,14 @@ function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, never
     case 'Updating':
       return deployed.unknown('Updating', underUpdate);
     default:
-      return deployed.unknown('UnknownRemoteStatus', `the service shows "${state}"`);
+      return deployed.unknown(
+        'UnknownRemoteStatus',
+        `the service shows the environment status "${state}", which this operator does not know`,
+      );
   }
 }
 
-/** One existing environment: what is deployed to it, and whether it runs. */
+/** The AppEnvironment kind: what is deployed to an existing environment, and whether the environment runs. */
 export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts>({
   kind: 'AppEnvironment',
   plural: 'appenvironments',
@@ -283,10 +306,14 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
   idWord: 'appEnvId',
   holds: false,
   columns: [
-    { name: 'APP', path: '.status.appName', description: 'The app that it belongs to.' },
-    { name: 'REVISION', path: '.status.deploy.revision', description: 'What was deployed last.' },
-    { name: 'STATE', path: '.status.state', description: 'Running, Stopped, Updating, or the word of the service.' },
-    { name: 'REGION', path: '.status.region', wide: true, description: 'Where it runs.' },
+    { name: 'APP', path: '.status.appName', description: 'The app that the environment belongs to.' },
+    { name: 'REVISION', path: '.status.deploy.revision', description: 'The revision that was deployed last.' },
+    {
+      name: 'STATE',
+      path: '.status.state',
+      description: 'The state: Running, Stopped, Updating, or another status of the service.',
+    },
+    { name: 'REGION', path: '.status.region', wide: true, description: 'The region of the environment.' },
   ],
   selectable: [
     '.spec.appRef.name',

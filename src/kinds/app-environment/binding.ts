@@ -1,8 +1,9 @@
 /**
- * Binds an AppEnvironment to one environment of the service, and checks in every pass that the two still belong together.
+ * Binds an AppEnvironment to one environment of the service, and checks in every reconcile that the two still belong together.
  *
- * Guarantees: a bound environment is identified by its id. Another environment takes its place only after the bound one is
- * proved gone. Nothing is sent to a bound environment that was renamed or belongs to another app.
+ * Guarantees: a bound environment is identified by its id. The AppEnvironment is bound to another environment only after the
+ * first one is proved gone from the service. Nothing is sent to a bound environment that was renamed or that belongs to
+ * another app.
  */
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
@@ -18,21 +19,24 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
-/** An environment as the newest list shows it. */
+/** An environment as the newest list of the account's environments shows it. */
 export interface FoundEnvironment {
   readonly is: 'found';
   readonly item: AppEnvItem;
   readonly snapshot: Snapshot<AppEnvItem>;
 }
 
-/** A bound environment, or the next step towards finding it. */
+/** The result of looking for the bound environment: the environment itself, or the next step of the reconcile. */
 type Located =
   | FoundEnvironment
   | { readonly is: 'step'; readonly step: EnvironmentStep }
-  /** The environment is proved gone, so a lost call to it can have no effect any more. */
+  /** The environment is proved gone, so an earlier call to the environment can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };
 
-/** Finds the bound environment. Refuses one that an older resource claims, or that no longer fits the spec. */
+/**
+ * Finds the environment that the resource is bound to. Stalls if an older resource claims the environment, or if the
+ * environment no longer fits the spec.
+ */
 export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
   if (id === undefined) return { is: 'step', step: bind(pass) };
@@ -44,11 +48,11 @@ export function locate(pass: EnvironmentPass): Located {
   if (item === undefined) return missing(pass, id, snapshot);
   const changed = changeOf(pass, item);
   if (changed === undefined) return { is: 'found', item, snapshot };
-  const message = `environment ${id} ${changed}; nothing is sent to it. To go on with it, create another resource that names it as it is now`;
+  const message = `${changed}; nothing is sent to the environment. To keep managing the environment, create another AppEnvironment with its current name and app`;
   return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
 }
 
-/** Returns the read that lists the environments of the account. */
+/** Returns the read request for the list of the account's environments. */
 export function listOf(pass: EnvironmentPass): ReturnType<typeof appEnvsOf> {
   return appEnvsOf(pass.account.accountId);
 }
@@ -58,7 +62,7 @@ function appIdOf(pass: EnvironmentPass): string | undefined {
   return idOf('HostedApp', pass.spec.appRef, pass);
 }
 
-/** Returns the id of the environment that the solution made for spec.component. */
+/** Returns the id of the environment that the solution in spec.solutionRef created for spec.component. */
 function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   if (spec.solutionRef === undefined) return undefined;
   const { components } = (referred('SolutionInstallation', spec.solutionRef.name)?.facts ??
@@ -66,7 +70,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** Returns the environments in the newest list that fit the spec. */
+/** Returns those environments in the newest list that fit the spec. */
 function candidates(pass: EnvironmentPass): readonly AppEnvItem[] {
   const items = pass.view.all(listOf(pass))?.items ?? new Map<string, AppEnvItem>();
   const id = pass.spec.externalId ?? componentId(pass);
@@ -83,7 +87,7 @@ function isNamed(pass: EnvironmentPass, item: AppEnvItem): boolean {
   return cliEnvironmentName !== undefined && item.cliEnvName === cliEnvironmentName;
 }
 
-/** Binds the environment that the spec names, or says why it cannot be bound. */
+/** Binds the resource to the environment that the spec names, or reports why the environment cannot be bound. */
 function bind(pass: EnvironmentPass): EnvironmentStep {
   const list = listOf(pass);
   const snapshot = pass.view.all(list);
@@ -93,12 +97,12 @@ function bind(pass: EnvironmentPass): EnvironmentStep {
   if (only === undefined) return snapshot.begunAt < pass.askedAt ? readOf(pass, list, pass.askedAt) : notFound(pass);
   if (other !== undefined) {
     const ids = found.map(({ appEnvId }) => appEnvId).toSorted();
-    const message = `${found.length} environments have this name: ${ids.slice(0, 5).join(', ')}; name one by spec.externalId in another resource`;
+    const message = `${found.length} environments have this name: ${ids.slice(0, 5).join(', ')}; to choose one, create another AppEnvironment with the environment's id in spec.externalId`;
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);
   if (changed !== undefined) {
-    return { is: 'stall', reason: 'EnvironmentChanged', message: `environment ${only.appEnvId} ${changed}` };
+    return { is: 'stall', reason: 'EnvironmentChanged', message: changed };
   }
   return claimed(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
 }
@@ -107,35 +111,41 @@ function bindTo(pass: EnvironmentPass, id: string): EnvironmentStep {
   return { is: 'again', remember: { ...boundTo(pass, id, 'Adopted'), facts: {}, applied: undefined }, note: {} };
 }
 
-/** Stalls when the spec names an environment without an app or a solution of this namespace, and the account does not allow adoption. */
+/**
+ * Stalls if the spec names an environment without a HostedApp or SolutionInstallation of this namespace, and the account does
+ * not allow adoption.
+ */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): EnvironmentStep | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
-  return notGranted(`environment ${id} was not made by this namespace`, account);
+  return notGranted(`environment ${id} was not created by a resource of this namespace`, account);
 }
 
 function claimed(pass: EnvironmentPass, id: string): EnvironmentStep | undefined {
   return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
-/** Says in what the environment differs from the app, names and component in the spec; returns undefined if nothing differs. */
+/** Describes how the environment differs from the app, names and component in the spec; returns undefined if nothing differs. */
 function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const { spec } = pass;
   const appId = appIdOf(pass);
   const made = componentId(pass);
-  if (appId !== undefined && item.appId !== appId) return `belongs to app ${item.appId} and not to ${appId}`;
+  if (appId !== undefined && item.appId !== appId)
+    return `environment ${item.appEnvId} belongs to app ${item.appId} and not to app ${appId}`;
   if (spec.environmentName !== undefined && item.name !== spec.environmentName) {
-    return `is called "${item.name}" and not "${spec.environmentName}"`;
+    return `environment ${item.appEnvId} is called "${item.name}" and not "${spec.environmentName}"`;
   }
   const { cliEnvName } = item;
   if (spec.cliEnvironmentName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvironmentName) {
-    return `has the command line name "${cliEnvName}" and not "${spec.cliEnvironmentName}"`;
+    return `environment ${item.appEnvId} has the CLI name "${cliEnvName}" and not "${spec.cliEnvironmentName}"`;
   }
-  return made === undefined || made === item.appEnvId ? undefined : `is not component "${spec.component}" any more`;
+  return made === undefined || made === item.appEnvId
+    ? undefined
+    : `environment ${item.appEnvId} is no longer component "${spec.component}" of the solution`;
 }
 
-/** Counts a bound environment as gone when two lists, one poll apart, do not show it. */
+/** Treats the bound environment as gone after two lists, read one poll interval apart, do not show the environment. */
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
-  const message = `environment ${id} is not found in the service; looking once more before it counts as gone`;
+  const message = `the service does not show environment ${id}; the operator checks once more before the environment counts as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
@@ -153,13 +163,15 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;
-  const message = `there is no environment ${meantBy(pass.spec)}${where}; the interface cannot create one: create it in the service's console, and it is bound as soon as it shows`;
+  const message = `there is no ${meantBy(pass.spec)}${where}; the service's API cannot create environments: create the environment in the service's console, and this resource binds to it as soon as the service shows it`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** Describes in messages the environment that the spec means. */
+/** Describes the environment that the spec names, for use in messages. */
 function meantBy(spec: AppEnvironmentSpec): string {
-  if (spec.environmentName !== undefined) return `"${spec.environmentName}"`;
-  if (spec.cliEnvironmentName !== undefined) return `with the command line name "${spec.cliEnvironmentName}"`;
-  return spec.component === undefined ? (spec.externalId ?? '') : `of component "${spec.component}"`;
+  if (spec.environmentName !== undefined) return `environment "${spec.environmentName}"`;
+  if (spec.cliEnvironmentName !== undefined) return `environment with the CLI name "${spec.cliEnvironmentName}"`;
+  return spec.component === undefined
+    ? `environment ${spec.externalId ?? ''}`
+    : `environment of component "${spec.component}"`;
 }

@@ -1,10 +1,11 @@
 /**
- * Decides what is deployed to an environment: when a deployment is due, which call makes it, and what follows when the answer
- * to a call is lost.
+ * Decides what is deployed to an environment: when a deployment is due, which request deploys it, and what happens if the
+ * answer to a request is lost.
  *
- * Guarantees: each revision in the spec is sent once. A deployment that the service reported as failed is not sent again by
- * itself. Variables, settings and the startup override are sent with the calls that take them. Before a lost call is sent once
- * more, reads look for its effect.
+ * Guarantees: each revision in the spec is deployed once, unless an annotation asks for a repetition. The operator does not
+ * repeat a deployment that the service reported as failed. Variables, settings and the startup override are sent with the
+ * requests that accept them. If the answer to a request was lost, the operator reads the environment to find the effect of the
+ * request before it sends the request again.
  *
  * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
@@ -50,19 +51,19 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
-/** The part of an environment's memory that a step changes. */
+/** The stored status fields of an AppEnvironment that one step of a reconcile changes. */
 type Remembered = Partial<Memory<AppEnvironmentFacts>>;
 
 const most = 10;
 
-/** A call that must not happen twice, and what to remember once the call was carried out. */
+/** A call that must not happen twice, and what to record in status after the call. */
 export interface DeploymentAction {
   readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
   readonly request: Request;
-  /** The fingerprint of the wanted call, so that a later pass can tell whether it is still wanted. */
+  /** A keyed hash of the call. A later reconcile compares it to tell whether the spec still asks for the same call. */
   readonly digest: string;
-  /** Fields that are sent with the call and that the service never shows. */
+  /** Names of the fields that are sent with the call and that the service never shows. */
   readonly carries: readonly string[];
   readonly done: (how: Done) => Remembered;
 }
@@ -70,12 +71,12 @@ export interface DeploymentAction {
 /** A call that was carried out. The `body` of the answer is absent if the answer was lost. */
 interface Done {
   readonly body?: unknown;
-  /** When the call was decided, by the operator's clock. */
+  /** The time, by the operator's clock, when the operator decided to make the call. */
   readonly atMs: number;
   readonly attempt: number;
 }
 
-/** Decides which call is due now: a deployment, a change that waits for the next build, or none. */
+/** Decides what is due now: a deployment, a change that waits for the next build, or nothing. */
 export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | 'nothing' {
   const { deploy } = pass.spec;
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
@@ -86,7 +87,8 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
       ? 'nothing'
       : 'deployment';
   }
-  // Content that already ran when the environment was bound counts as deployed until somebody asks for a deployment.
+  // The content that already ran when the environment was bound counts as deployed, unless `onBind` is Deploy or an annotation
+  // asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isDue(pass, 'redeploy');
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
@@ -94,18 +96,21 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   return deploy?.build === undefined ? 'deployment' : 'withNextBuild';
 }
 
-/** True if a deployment succeeded before. Such an environment, if stopped now, was stopped on purpose. */
+/**
+ * True if an earlier deployment to the environment succeeded. If such an environment is stopped now, somebody stopped it on
+ * purpose.
+ */
 export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): boolean {
   const outcomes = [deploy, ...history].map((entry) => entry?.outcome);
   return outcomes.some((outcome) => outcome !== undefined && outcome !== 'Failed' && outcome !== 'InDoubt');
 }
 
-/** True if the wanted deployment failed, and no annotation asks for it again. */
+/** True if the deployment that the spec asks for failed, and no annotation asks to repeat it. */
 export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isDue(pass, 'redeploy');
 }
 
-/** Records the spec as deployed, for an environment that already ran when it was bound. */
+/** Records the spec as deployed without sending it, because the environment already ran when it was bound. */
 export function assume(pass: EnvironmentPass): Remembered {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
@@ -119,18 +124,22 @@ export function assume(pass: EnvironmentPass): Remembered {
   };
 }
 
-/** Records a deployment that was carried out although the spec no longer wants it, so that the wanted deployment is due. */
+/**
+ * Records that a deployment was carried out although the spec no longer asks for it. The deployment that the spec asks for now
+ * becomes due.
+ */
 function overtaken(pass: EnvironmentPass): Remembered {
   const { facts } = pass.memory;
   const { contentId: _replaced, ...deploy } = facts.deploy ?? {};
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
-/** Builds the call that deploys what the spec wants. */
+/** Builds the call that deploys the image, build or content version of the spec. */
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // A new value of the annotation makes this a different call, so that a deployment that was given up is sent again.
+  // The value of the redeploy annotation is part of the digest. So after a deployment was given up, a new value sends the
+  // deployment again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -151,22 +160,22 @@ export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentA
   }
   const targetContentId = deploy?.rollbackContentId ?? '';
   const request = postAppEnvRollback({ appEnvId, targetContentId });
-  return { operation: 'rollback', words: `roll back to ${targetContentId}`, request, ...common };
+  return { operation: 'rollback', words: `roll back to content version ${targetContentId}`, request, ...common };
 }
 
-/** Builds the call that an annotation asks for. */
+/** Builds the call that an annotation asks for: a redeployment or a rollback. */
 export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: string): DeploymentAction {
   const token = tokenOf(pass, asked) ?? '';
-  // Deploy the content version that the spec names once more; without one, deploy the running version.
+  // Redeploy the content version in spec.deploy.rollbackContentId, or the running version if the spec names none.
   const { rollbackContentId: contentId } = pass.spec.deploy ?? {};
   const request =
     asked === 'redeploy'
       ? postAppEnvRedeploy({ appEnvId, ...(contentId !== undefined && { contentId }) })
       : postAppEnvRollback({ appEnvId });
-  const words = asked === 'redeploy' ? 'redeploy' : 'roll back to the version before,';
+  const words = asked === 'redeploy' ? 'redeploy' : 'roll back to the previous version';
   return {
     operation: asked,
-    words: `${words} for ${askedBy[asked]}: ${token}`,
+    words: `${words} (annotation ${askedBy[asked]}: ${token})`,
     request,
     digest: pass.print(contentId === undefined ? token : [token, contentId]),
     carries: [],
@@ -178,12 +187,15 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
   };
 }
 
-/** Records that a call that an annotation asks for failed: it is not sent again while the annotation has the same value. */
+/**
+ * Records the failure of a call that an annotation asked for. The call is not repeated as long as the annotation keeps its
+ * value.
+ */
 function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
   return { applied: recordEnd(pass.memory.applied, asked, pass.print(tokenOf(pass, asked) ?? ''), how) };
 }
 
-/** Returns the status fields after a roll-back to the version that ran before. */
+/** Returns the status fields to write after a rollback to the previous version. */
 function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   const { contentId, fromVersion, toVersion } = rollbackInfoOf(how.body) ?? {};
   const before = pass.memory.facts.history?.find((entry) => contentId !== undefined && entry.contentId === contentId);
@@ -191,12 +203,12 @@ function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
   return recorded(pass, how, entry, { fromVersion, toVersion, besideSpec: true });
 }
 
-/** True if the call for the annotation's current value was not made yet and has not failed. */
+/** True if the annotation asks for a call that has neither succeeded nor failed yet. */
 export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
   return openToken(pass, asked) !== undefined && inVain(pass, asked) === undefined;
 }
 
-/** Returns how the call for the annotation's current value failed; undefined if the call has not failed. */
+/** Returns how the call for the annotation's current value failed; undefined if that call has not failed. */
 export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
@@ -209,13 +221,19 @@ function openToken(pass: EnvironmentPass, asked: AskedCall): string | undefined 
   return token === '' || token === pass.memory.facts[handledFields[asked]] ? undefined : token;
 }
 
-/** Marks the current values of all annotations as handled, because a deployment of the spec replaces the calls that they ask for. */
+/**
+ * Records the current values of the redeploy and rollback annotations as handled, because a deployment of the spec replaces
+ * the calls that these annotations ask for.
+ */
 function handled(pass: EnvironmentPass): AppEnvironmentFacts {
   const [lastHandledRedeployAt, lastHandledRollBackAt] = [tokenOf(pass, 'redeploy'), tokenOf(pass, 'rollBack')];
   return definedIn({ lastHandledRedeployAt, lastHandledRollBackAt });
 }
 
-/** Returns the variables, settings and startup override to send, or the request to clear an override that the spec no longer has. */
+/**
+ * Returns the request fields for variables, settings and the startup override. If the spec no longer has a startup override, a
+ * field clears the override in the service.
+ */
 function carriedFields(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
   const parts = Object.entries(partsOf(pass)).filter(([field]) => carried.includes(field));
@@ -235,7 +253,7 @@ function carriedFields(pass: EnvironmentPass) {
   });
 }
 
-/** True if the answer says that the accepted call failed. */
+/** True if the service's answer reports that the call failed, although its HTTP status reports success. */
 function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
@@ -266,28 +284,28 @@ function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
 }
 
 /**
- * Records that the environment now runs with the changed settings of its app. Only a new version also takes up a change of how
- * versions are made.
+ * Records that the environment now runs with the current settings of its app. Changes of the app's image and build settings
+ * take effect only with a new content version.
  */
 function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
   const atMs = Math.floor(how.atMs);
   return { tookChanges: { ...memory.facts.tookChanges, settingsMs: atMs, ...(isNewVersion && { versionMs: atMs }) } };
 }
 
-/** Records a start that was carried out. A start takes up changed settings of the app, like a redeployment. */
+/** Records that the environment was started. Like a redeployment, a start applies changed settings of the app. */
 export function started(pass: EnvironmentPass, body: unknown): Remembered {
   if (saysFailed(body)) return {};
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
-/** Gives up a call whose answers were all lost and whose effect no read shows. */
+/** Returns what to record when a call is given up, because all its answers were lost and no read shows an effect of the call. */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
-/** Adds a deployment to status: as the newest one, and at the head of the history. */
+/** Returns the status fields with a new deployment added: as the newest deployment, and first in the history. */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   { atMs, attempt }: Done,
@@ -311,11 +329,11 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
 }
 
 /**
- * Sends the wanted call, unless an earlier lost call turned out to be carried out. Gives up after two lost answers. First
- * waits for a list of environments that was read after this object asked for one.
+ * Sends a call, unless an earlier call with the same content turned out to be carried out. Gives up after two lost answers.
+ * Before sending, reads a fresh list of environments.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
-  const { operation, words, request, digest, done, carries } = action;
+  const { operation, words: task, request, digest, done, carries } = action;
   const loss = endOf(pass, 'lost', digest);
   const { wallMs: atMs } = pass;
   if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
@@ -324,14 +342,14 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const held = takingOver(pass, `${words} waits`) ?? besideOthers(pass, item);
+  const held = takingOver(pass, `the call to ${task} waits`) ?? besideOthers(pass, item);
   if (held !== undefined) return held;
   const { updatedAtMs } = item;
   return {
     is: 'call',
     call: {
       request,
-      words: `${words} in environment "${item.name}"`,
+      words: `${task} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: statusAndTime(item) },
       meanwhile: { applied: appliedMeanwhile(pass, carries) },
@@ -343,16 +361,19 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   };
 }
 
-/** Stalls on a refused deployment. An environment that should run, but is stopped, is started first if it can be. */
+/**
+ * Stalls if the service refuses a deployment. If the environment is stopped but should run, the environment is started first,
+ * if possible.
+ */
 function refusedAs(
   pass: EnvironmentPass,
   item: AppEnvItem,
-  { operation, words }: DeploymentAction,
+  { operation, words: task }: DeploymentAction,
   refusal: Refusal,
 ): Verdict<AppEnvironmentFacts> | undefined {
   const isRollback = operation === 'rollback' || operation === 'rollBack';
   if (operation === 'redeploy' || !(isRollback ? isNo(refusal) : refusal.is === 'refused')) return undefined;
-  const what = isRollback ? words : `${words} in environment "${item.name}"`;
+  const what = isRollback ? task : `${task} in environment "${item.name}"`;
   const said = {
     reason: isRollback ? 'RollbackRefused' : 'Rejected',
     message: `${what}: ${refusal.message}`,
@@ -368,14 +389,18 @@ export function startsWithout(pass: EnvironmentPass): boolean {
   return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
 }
 
-/** True if the environment can start: a deployment succeeded before, or the spec names an earlier version to roll back to. */
+/**
+ * True if the environment can be started: an earlier deployment succeeded, or the spec names an earlier version to roll back
+ * to.
+ */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
   return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
 }
 
 /**
- * Waits while another resource's call to the environment is in doubt: our change could be mistaken for the effect of that
- * call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this environment before.
+ * Waits while it is not known whether a call of another resource to this environment took effect: our change could be mistaken
+ * for the effect of that call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this
+ * environment before.
  */
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const others = [...boundToEnvironment(pass, appEnvId), ...(pass.related?.('SolutionInstallation', appId) ?? [])];
@@ -391,7 +416,9 @@ export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnv
   return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
 }
 
-/** Translates the service's status to Running, Stopped or Updating. An unknown word stays unchanged, and nothing is sent while it lasts. */
+/**
+ * Translates the environment's status in the service to Running, Stopped or Updating. An unknown status is returned unchanged.
+ */
 export function stateOf({ status = '' }: AppEnvItem): string {
   const word = status.trim().toLowerCase();
   if (word === 'running') return 'Running';
@@ -400,8 +427,8 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 }
 
 /**
- * Finds out by reads alone what a lost call did. The call is settled when the environment shows its effect, or shows none by
- * the time that the call can no longer arrive.
+ * After the answer to a call was lost, finds out by reading the environment whether the call took effect. The call counts as
+ * without effect if the environment shows no effect by the time when the call can no longer arrive.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,
@@ -414,22 +441,22 @@ export function resolveDoubt(
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
-  const words = `${entry.operation} of environment "${item.name}": the answer is not known`;
+  const lost = `the answer to the call ${entry.operation} for environment "${item.name}" is not known`;
   if (stateOf(item) === 'Updating') {
-    const message = `${words}; waiting until its deployment has ended`;
+    const message = `${lost}; waiting until the deployment of the environment has ended`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   if (snapshot.begunAt < settledAt) {
-    const next = entry.attempt < mostAttempts ? 'it is sent once more' : 'it is given up';
-    const message = `${words}; if nothing shows that it was carried out by ${inWords}, ${next}`;
+    const next = entry.attempt < mostAttempts ? 'the call is sent again' : 'the call is given up';
+    const message = `${lost}; if the environment shows no effect of the call by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Records that a lost call had no effect and can no longer have one. */
+/** Records that a call had no effect and can no longer have one, after its answer was lost. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // The service refused the call, and reads show that it had no effect.
+  // The service refused the call because of a conflict, and reads show that the call had no effect.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
@@ -437,8 +464,8 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * Records that a lost call was carried out. The record is kept even if the spec wants something else now, because the spec may
- * want the call again, for example when a missing Secret returns.
+ * Records that a call was carried out although its answer was lost. The record is kept even if the spec asks for something
+ * else now: the spec may ask for the same call again, for example when a missing Secret returns.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;
@@ -455,7 +482,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 
-/** Returns the call that the journal records, if the spec still wants that call. */
+/** Rebuilds the call that the journal entry in status records; returns undefined if the spec no longer asks for that call. */
 function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): DeploymentAction | undefined {
   const { operation } = entry;
   if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
@@ -468,7 +495,7 @@ function isAsked(operation: string): operation is AskedCall {
   return operation in askedBy;
 }
 
-/** True if the environment changed after the call in the journal began. */
+/** True if the environment changed after the call in the journal entry was sent. */
 function isEvidence(entry: JournalEntry, item: AppEnvItem, skewMs: number): boolean {
   const { before = '' } = entry;
   if (statusAndTime(item) === before) return false;

@@ -1,9 +1,10 @@
 /**
- * Lists the fields that are sent with a deployment, and keeps fingerprints of what was sent.
+ * Lists the fields that are sent with a deployment, and keeps fingerprints of the values that were sent.
  *
- * The service never shows the image, variables, settings and startup override, so status keeps a fingerprint of each under its
- * path in the spec. Guarantees: a fingerprint belongs to the value that the service has. A value that was adopted and never
- * sent has a marked fingerprint. A field of a call in doubt counts as unknown.
+ * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed hash) of
+ * each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service has. The
+ * fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call is not known,
+ * the fields of the call count as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -16,10 +17,10 @@ import { valueOf } from '../shared/values.ts';
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];
 
-/** Annotations that ask for a call: to deploy the running version again, or to go back to the version before. */
+/** Annotations that ask for a call: to deploy the running version again, or to roll back to the previous version. */
 export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apphosting.dev/roll-back-at' } as const;
 
-/** A call that an annotation asks for. */
+/** A call that an annotation of an AppEnvironment asks for. */
 export type AskedCall = keyof typeof askedBy;
 
 /** Returns the value of an annotation that asks for a call; undefined if the object does not have the annotation. */
@@ -27,17 +28,17 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
-/** The prefix of a fingerprint's field name when the value was adopted and never sent. */
+/** Prefix in the name of a fingerprint: the value was adopted as deployed and never sent. */
 const assumed = '~';
-/** The most fingerprints to keep: fewer than the 600 that fit in status, since later calls add some. */
+/** Maximum number of fingerprints to keep. Status has room for 600, and later calls add some. */
 const mostPrints = 590;
 
-/** Returns the revision that the spec wants deployed: its image, revision or content version. */
+/** Returns the revision that the spec wants to deploy: an image, the revision of a build, or a content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
 
-/** Identifies a deployment by its revision alone, without variables and settings. */
+/** Returns a value that identifies a deployment by its revision alone, without variables and settings. */
 export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   if (deploy?.image !== undefined) return { image: deploy.image };
   if (deploy?.build !== undefined) return { build: deploy.build.revision };
@@ -62,19 +63,19 @@ function printsIn({ memory }: EnvironmentPass): Prints {
   return memory.applied?.prints ?? {};
 }
 
-/** True if this value was the last one sent, as its fingerprint shows. */
+/** True if the field was last sent with this value, as its fingerprint shows. */
 function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 
-/** True if this value was the last one sent or, with `mayAssume`, was adopted as deployed. */
+/** True if the field was last sent with this value or, with `mayAssume`, was adopted with this value and never sent. */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
 /**
- * True if the wanted revision is deployed or, with `mayAssume`, was adopted as deployed. If the key of the fingerprints was lost,
- * the revision in status decides.
+ * True if the wanted revision is deployed or, with `mayAssume`, was adopted as deployed. If the key that made the fingerprints
+ * was lost, the revision in status decides.
  */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;
@@ -84,7 +85,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   return isKnown(pass, 'deploy', value, mayAssume) || (isForeign && memory.facts.deploy?.revision === revisionOf(spec));
 }
 
-/** True if the operator sent a startup override that the spec no longer wants. */
+/** True if the operator sent a startup override that the spec no longer has. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
   return printsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
 }
@@ -116,7 +117,10 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
   return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
 }
 
-/** Returns the fingerprints to keep while a call is under way. Those of the call's fields are in doubt, whether sent or adopted. */
+/**
+ * Returns the fingerprints to keep while a call is under way. The fingerprints of all fields in the call are marked as in
+ * doubt.
+ */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const known = printsIn(pass);
   const adopted = carries.map((field) => `${assumed}${field}`).filter((field) => known[field] !== undefined);
@@ -124,7 +128,10 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
   return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
 }
 
-/** Returns the fingerprints after a deployment: of the fields that it sent, and of as many earlier fields as fit in status. */
+/**
+ * Returns the fingerprints to keep after a deployment: the fingerprints of the fields that it sent, and as many earlier
+ * fingerprints as fit in status.
+ */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
   const sent = printsOf(pass, { deploy: deployValue(pass.spec), ...Object.fromEntries(now) });
@@ -134,7 +141,10 @@ export function appliedBy(pass: EnvironmentPass): Applied {
   return { generation: pass.subject.generation, prints: fitting(pass, prints) };
 }
 
-/** Returns the fingerprints after a deployment that failed or whose outcome stayed unknown, so that it is not sent again by itself. */
+/**
+ * Returns the fingerprints to keep after a deployment that failed or whose outcome stayed unknown. They prevent the operator
+ * from repeating the deployment by itself.
+ */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
@@ -146,48 +156,58 @@ function wishOf(pass: EnvironmentPass): Json {
   return [deployValue(pass.spec), partsOf(pass), isStartupLeft(pass)];
 }
 
-/** True if exactly this deployment failed before. */
+/** True if a deployment with the same revision, variables and settings failed before. */
 export function isInVain(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
 /**
- * How a call ended: lost but carried out, lost without an effect once or twice, reported as failed by the service, or given up
- * while its outcome is unknown.
+ * The end of a call. `carriedOut`: the answer was lost, but the call took effect. `once`, `twice`: one answer or two answers
+ * were lost, and the call had no effect. `Failed`: the service reported a failure. `InDoubt`: the call was given up while its
+ * outcome is unknown.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
-/** The call whose end is recorded: the last lost call, or the last failed call that an annotation asked for. */
+/**
+ * The call whose end a record describes: the last call whose answer was lost (`lost`), or the last failed call that an
+ * annotation asked for.
+ */
 type Ended = 'lost' | AskedCall;
 
 /**
- * Records how the call with this fingerprint ended. Once the key of the fingerprints is lost, no record matches any call:
- * sending a call twice is better than never.
+ * Records how the call with this fingerprint ended. If the key of the fingerprints is lost, no record matches any call:
+ * sending a call twice is better than never sending it.
  */
 export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
 }
 
-/** Returns how the call with this fingerprint ended; undefined without a record. */
+/** Returns how the call with this fingerprint ended; undefined if status records no end of the call. */
 export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
   return of === digest ? (end as CallEnd) : undefined;
 }
 
-/** The names of the records of failed and lost calls. These records are dropped once another deployment is carried out. */
+/**
+ * Names of the records about failed calls and about calls whose answer was lost. The records are dropped after the next
+ * deployment.
+ */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
-/** Returns the fingerprints after a deployment that the spec no longer wants. The wanted deployment is then due, even if it ran earlier. */
+/**
+ * Returns the fingerprints to keep after a deployment was carried out that the spec no longer asks for. The deployment that
+ * the spec asks for is then due, even if it was deployed earlier.
+ */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
   return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
 }
 
 /**
- * Makes the fingerprints again with the current key, and adds one for the power state once it is reached. The recorded
- * generation changes only when the whole spec was sent, because after a lost key everything counts as sent for that
- * generation.
+ * Makes the fingerprints again with the current key, and adds one for the power state once the environment has reached it. The
+ * recorded generation changes only after the whole spec was sent: if the key is lost later, everything in the spec of that
+ * generation counts as sent.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);
@@ -209,12 +229,12 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   };
 }
 
-/** True if the environment reached this power state after the spec asked for it. A different state is then drift. */
+/** True if the environment once reached the power state that the spec asks for. A different state is then drift. */
 export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnvironmentSpec['powerState']>): boolean {
   return isSent(pass, 'powerState', powerState);
 }
 
-/** Drops the fingerprints that do not fit in status; keeps wanted fields first, then adopted and left-over fields. */
+/** Drops fingerprints that do not fit in status. Fingerprints of fields in the spec are kept before others. */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);

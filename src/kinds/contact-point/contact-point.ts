@@ -27,7 +27,7 @@ type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
 
 const prefix = 'config.';
 
-/** The service's word for each way of delivery in the spec. */
+/** Maps each delivery type of the spec to the contact point type in the service's API. */
 const types = {
   email: 'email',
   webhook: 'webhook',
@@ -43,23 +43,29 @@ function wayOf(spec: ContactPointSpec) {
 
 type Setting = string | readonly string[] | Valued | undefined;
 
-/** Returns the settings of the chosen way of delivery, by names that the spec and the service share. */
+/** Returns the settings of the delivery type in the spec. The spec and the service's API use the same names for settings. */
 function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Setting][] {
   return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
 }
 
-/** True for a setting with a value that is written out or taken from a Secret or ConfigMap. */
+/**
+ * True for a setting that has a `value` or takes its value from a Secret or ConfigMap. Other settings are plain texts or
+ * lists.
+ */
 function isValued(setting: Setting): setting is Valued {
   return isRecord(setting);
 }
 
-/** Returns the keys of Secrets and ConfigMaps that the settings come from, and the fields that name them. */
+/** Returns the keys of Secrets and ConfigMaps that settings refer to, each with the path of the setting in the spec. */
 function materialOf(spec: ContactPointSpec) {
   const way = wayOf(spec);
   return needsOf(settingsIn(spec).flatMap(([name, given]) => (isValued(given) ? [[`${way}.${name}`, given]] : [])));
 }
 
-/** Returns the settings with values from Secrets and ConfigMaps, without surrounding white space; a password keeps its white space. */
+/**
+ * Returns the settings, with values from Secrets and ConfigMaps filled in. White space around a value is removed, except in a
+ * password.
+ */
 function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
     if (!isValued(setting)) return setting;
@@ -70,40 +76,46 @@ function configOf(pass: ContactPointPass): Fields {
   return fieldsOf(Object.fromEntries(settingsIn(pass.spec).map(([name, setting]) => [name, valueIn(name, setting)])));
 }
 
-/** Translates the interface's names of settings to their paths in the spec. */
+/** Maps the names of settings in the service's API to their paths in the spec. */
 function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>> {
   const way = wayOf(spec);
   return Object.fromEntries(settingsOf(way).map((name) => [`${prefix}${name}`, `${way}.${name}`]));
 }
 
-/** True for a setting of the way of delivery, as opposed to another field of a contact point. */
+/** True for a field that holds a delivery setting, such as the URL of a webhook; false for the name and the type. */
 function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
 
-/** Returns the settings as separate fields, which the plan compares one by one. */
+/** Returns the settings as separate fields, so that the planner compares them one by one. */
 function fieldsOf(config: Fields): Fields {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
 }
 
-/** Returns the settings among these fields as a request body takes them; undefined if there are none. */
+/** Returns the settings among these fields as the `config` object of a request body; undefined if there are none. */
 function configAmong(fields: Fields): JsonObject | undefined {
   const rows = Object.entries(definedIn(fields)).filter(([field]) => field.startsWith(prefix));
   if (rows.length === 0) return undefined;
   return Object.fromEntries(rows.map(([field, value]) => [field.slice(prefix.length), value]));
 }
 
-/** Returns the read of the settings, which is repeated whenever the list shows a newer change. */
+/**
+ * Returns the read request for the settings of the contact point. The settings are read again whenever the list shows that the
+ * contact point has changed.
+ */
 function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
 }
 
-/** True if the service shows this setting. Before the contact point exists, spec.verifyConfig decides. */
+/** True if the service shows the value of this setting. Before the contact point exists, true if spec.verifyConfig is true. */
 function isRevealed(field: string, pass: ContactPointPass): boolean {
   return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
 }
 
-/** Returns the settings that were read because of spec.verifyConfig. A newer write of ours replaces what an older read shows. */
+/**
+ * Returns the settings that were read because spec.verifyConfig is true. A value that the operator wrote after the read
+ * replaces the value in the read.
+ */
 function shownConfig(pass: ContactPointPass): Fields {
   const { spec, view, memory, wrote } = pass;
   if (spec.verifyConfig !== true || memory.id === undefined) return {};
@@ -113,7 +125,7 @@ function shownConfig(pass: ContactPointPass): Fields {
   return { ...fieldsOf(read.item.config), ...(isOlder && wrote.fields) };
 }
 
-/** Stalls on a value of a Secret or ConfigMap that cannot be sent. */
+/** Stalls if a value from a Secret or ConfigMap cannot be sent. */
 function unsendable({ spec, secret, configMap }: ContactPointPass): Step<ContactPointFacts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -123,24 +135,25 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
   for (const { field, kind, name, key, value } of given) {
     const flaw = value === undefined ? undefined : flawOf(field, value.trim());
     if (flaw === undefined) continue;
-    return { is: 'stall', reason: 'Rejected', message: `spec.${field}: key "${key}" of ${kind} ${name} ${flaw}` };
+    return { is: 'stall', reason: 'Rejected', message: `spec.${field}: key "${key}" of ${kind} ${name}: ${flaw}` };
   }
   return undefined;
 }
 
 /**
- * Says why a value cannot be sent; returns undefined if it can. For an empty or masked value the service would silently keep
- * the old one. Two chat services accept https only; the service itself decides which hosts are allowed.
+ * Explains why a value cannot be sent; returns undefined if the value can be sent. For an empty or masked value, the service
+ * would silently keep the old value. Two of the chat services accept only https URLs; the service itself checks which hosts
+ * are allowed.
  */
 function flawOf(field: string, text: string): string | undefined {
-  if (text === '') return field === 'webhook.password' ? undefined : 'is empty; the service would keep the old value';
-  if (text.includes('****') || /^[•*]+$/.test(text))
-    return 'holds a masked value; the service would keep the old value';
+  if (text === '')
+    return field === 'webhook.password' ? undefined : 'the value is empty; the service would keep the old value';
+  if (text.includes('****') || /^[•*]+$/.test(text)) return 'the value is masked; the service would keep the old value';
   const isSecure = !/^chat[BC]\./.test(field) || URL.parse(text)?.protocol === 'https:';
-  return isSecure ? undefined : 'does not hold an https URL';
+  return isSecure ? undefined : 'the value is not an https URL';
 }
 
-/** True if the spec of an alert names this contact point. */
+/** True if the spec of a MetricAlert refers to the contact point with this name. */
 function refersTo(spec: unknown, contactPoint: string): boolean {
   const { contactPointRefs = [] } = (spec ?? {}) as Partial<MetricAlertSpec>;
   return contactPointRefs.some(({ name }) => name === contactPoint);
@@ -185,14 +198,16 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   blocked: (refusal, pass) => {
     const count = 'body' in refusal ? usedByAlertsOf(refusal.body) : undefined;
     if (count === undefined) return undefined;
-    // A MetricAlert without an alert in the service does not block the deletion.
+    // A MetricAlert whose alert does not exist in the service does not block the deletion of the contact point.
     const known = (pass.inAccount?.('MetricAlert') ?? []).flatMap(({ id, namespace, name, spec }) =>
       id !== undefined && namespace === pass.subject.namespace && refersTo(spec, pass.subject.name)
         ? [name.replace(/^MetricAlert (.*\/)?/u, '')]
         : [],
     );
-    const named = known.length === 0 ? '' : `, MetricAlert ${known.toSorted().slice(0, 5).join(', ')} among them`;
-    return `${count} alert${count === 1 ? ' uses' : 's use'} it${named}; delete or change them first`;
+    const named = known.length === 0 ? '' : ` (MetricAlert ${known.toSorted().slice(0, 5).join(', ')})`;
+    return count === 1
+      ? `one alert uses the contact point${named}; delete or change this alert first`
+      : `${count} alerts use the contact point${named}; delete or change these alerts first`;
   },
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
@@ -203,16 +218,17 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   }),
   conditions: (_pass, { item }) => {
     const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();
-    const nowhere = 'not deployed to any region yet; the first alert in a region may bring it there';
+    const nowhere =
+      'the contact point is not deployed to any region yet; the service may deploy it with the first alert in a region';
     return [
       regions.length === 0
         ? propagated.no('NotDeployedYet', nowhere)
-        : propagated.yes('Propagated', `deployed to ${regions.join(', ')}`),
+        : propagated.yes('Propagated', `the contact point is deployed to ${regions.join(', ')}`),
     ];
   },
 };
 
-/** A contact point: where the service delivers alerts. */
+/** The ContactPoint kind: a destination to which the service delivers alerts. */
 export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
   kind: 'ContactPoint',
   plural: 'contactpoints',
@@ -224,7 +240,7 @@ export const contactPoint = defineKind<ContactPointSpec, ContactPointFacts>({
   facts: ContactPointFacts,
   idWord: 'contactPointId',
   holds: true,
-  columns: [{ name: 'TYPE', path: '.status.type', description: 'Its type, in the words of the service.' }],
+  columns: [{ name: 'TYPE', path: '.status.type', description: 'The type of the contact point in the service.' }],
   selectable: ['.status.type', '.status.externalId'],
   always: ['Propagated'],
   interfaceWords,

@@ -1,11 +1,11 @@
 /**
- * Decides how changes of an app are sent. If the spec asks for it, a change is applied at once; else it waits for the next
- * deployment of each environment.
+ * Decides how changes of an app are sent. With `applyImmediately`, the service applies a change at once; otherwise the change
+ * waits for the next deployment of each environment.
  *
- * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. Adopting an app deploys only if the
- * service shows a difference, so that a lost status does not restart what runs. A change that is applied at once and that no
- * read shows is sent at most twice while its answers are lost, the content of a Dockerfile at most three times; status counts
- * each call before it is sent.
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. After an app was adopted, changes
+ * are applied at once only if the service shows a difference from the spec, so that losing the status of the resource does not
+ * restart the environments. A change that is applied at once and that the service never shows is sent at most twice if its
+ * answers are lost; the content of a Dockerfile at most three times. Status counts each request before it is sent.
  *
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
@@ -29,8 +29,8 @@ import { bodyOf, converts, desired, goesAlong, isHidden, nameOf } from './fields
 import type { HostedAppFacts } from './schema.ts';
 
 /**
- * Returns the status fields after a change of the app. The change waits in each environment for the next deployment, unless it
- * was applied at once.
+ * Returns the status fields to write after a change of the app. Unless the change was applied at once, the change waits in
+ * each environment for the next deployment.
  */
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);
@@ -45,7 +45,10 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
   };
 }
 
-/** Returns the status fields while a change of the app is in doubt: the change may already wait in the environments. */
+/**
+ * Returns the status fields to write while it is not known whether a change of the app arrived: the change may already wait in
+ * the environments.
+ */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
   const { spec, memory, subject } = pass;
@@ -66,13 +69,16 @@ function withPending(facts: HostedAppFacts, fields: readonly string[]): HostedAp
   return { ...facts, pendingChanges: [...new Set(fields)].toSorted() };
 }
 
-/** Waits or stalls if the app must not be changed now; returns undefined if it may be changed. */
+/** Waits or stalls if the app must not be changed now; returns undefined if the change may be sent. */
 export function mustWait(pass: AppPass, changed: Fields): AppStep | undefined {
   const often = isAppliedAtOnce(changed, pass) ? sentOften(unseenOf(changed, pass), pass) : undefined;
   return often ?? environmentInDoubt(pass);
 }
 
-/** Waits while a deployment to the app's environments is in doubt: a change of the app could be mistaken for its effect. */
+/**
+ * Waits while it is not known whether a deployment to an environment of the app took effect: a change of the app could be
+ * mistaken for the effect of that deployment.
+ */
 function environmentInDoubt(pass: AppPass): AppStep | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
 }
@@ -82,7 +88,10 @@ function noLongerInDoubt(facts: HostedAppFacts): AppStep | undefined {
   return { is: 'again', remember: { facts: { ...facts, applyInDoubt: undefined } } };
 }
 
-/** Drops waiting changes that every environment has taken up by a deployment; returns undefined when there are none. */
+/**
+ * Removes pending changes from status once every environment was deployed with them; returns undefined if there is nothing to
+ * remove.
+ */
 export function dropTaken(pass: AppPass): AppStep | undefined {
   const { facts } = pass.memory;
   const { pendingChanges = [], pendingSinceMs = Number.POSITIVE_INFINITY } = facts;
@@ -93,12 +102,12 @@ export function dropTaken(pass: AppPass): AppStep | undefined {
     : { is: 'again', remember: { facts: withPending(facts, left) } };
 }
 
-/** True for fields that take effect only with a new version, not with a restart of the current version. */
+/** True for an app field whose change takes effect only in a new content version, not when the current version restarts. */
 function isOfVersion(field: string): boolean {
   return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
-/** Sends changes that wait for a deployment again, once the spec asks to apply changes at once. */
+/** Sends pending changes again with `applyImmediately`, once the spec asks to apply changes at once. */
 export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
@@ -126,7 +135,7 @@ export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   };
 }
 
-/** Builds the condition `PendingChanges`, which names fields that were changed and wait for a deployment. */
+/** Builds the condition `PendingChanges`, which names the fields that were changed and wait for a deployment. */
 export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCondition {
   const pending = about('PendingChanges');
   return pendingChanges.length === 0
@@ -135,10 +144,13 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed and waits in each environment for its next deployment; the operator sees only the deployments of an AppEnvironment`;
+  return `${fields.join(', ')} was changed, and the change waits in each environment for the next deployment; the operator notices only deployments that an AppEnvironment makes`;
 }
 
-/** Reports the app as Ready. The message names fields of the spec that the environments do not run, and says why. */
+/**
+ * Reports the app as Ready. The message names the fields of the spec that are not in effect in the environments, and explains
+ * why.
+ */
 export function atRest(pass: AppPass): AppStep {
   const { spec, memory, subject } = pass;
   const { pendingChanges = [], takenOverGeneration } = memory.facts;
@@ -146,34 +158,38 @@ export function atRest(pass: AppPass): AppStep {
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
     message.push(
-      `spec.image is used only to create the app, since ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
+      `spec.image is used only to create the app, because ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
     );
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
     message.push(
-      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show its old value; each environment takes it with its next deployment, or with the next edit of this spec`,
+      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show the old value; each environment applies the change with its next deployment, or with the next edit of this spec`,
     );
   }
   return { is: 'ready', message: message.join('; ') };
 }
 
-/** True if these changes are sent with the request to apply them at once. */
+/** True if the request for these changes asks the service to apply them at once. */
 export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
   if (pass.spec.applyImmediately !== true || replacing(changed, pass).length > 0) return false;
   return !isTakenOver(pass) || Object.keys(changed).some((field) => !isHidden(field, pass));
 }
 
-/** Returns the changed fields that need a request of their own before the others; undefined when one request takes all. */
+/**
+ * Returns the changed fields that must be sent in a request of their own, before the others; undefined if one request can
+ * carry all changes.
+ */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // A change to or from a function needs a request that changes nothing else. While the app builds from source, applying other
-  // changes at once would deploy that build, so the image is sent first.
+  // A change to or from the preset FUNCTION needs a request that changes nothing else. If an app still builds from source, a
+  // request that applies changes at once would deploy that build. So the image is sent first, in a request that does not apply
+  // it.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
 }
 
-/** True for fields of the app's own image. */
+/** True for the fields that describe the app's own image. */
 function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
@@ -191,23 +207,23 @@ function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
 
 const mostCalls = 2;
 
-/** Returns the changed fields that no read shows, so that only the answer proves that they arrived. */
+/** Returns the changed fields that the service never shows, so that only the answer to the request proves that they arrived. */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
 }
 
-/** Returns the status fields that count how often a change to apply at once was sent without an answer. */
+/** Returns the status fields that count how often a change was sent with `applyImmediately` without an answer. */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
   return { ...facts, applyInDoubt: { digest: pass.print(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
 }
 
-/** Stalls when the answer to a change that is applied at once was lost twice. */
+/** Stalls if a change was sent with `applyImmediately` twice and both answers were lost. */
 function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
-  const message = `the answer to ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the environments have it; each time may restart them: change it, or remove applyImmediately, to send it again`;
+  const message = `the answer to the change of ${Object.keys(unseen).join(', ')} was lost ${calls} times, and the service does not show whether the change took effect; each request may restart the environments, so the change is not sent again. To send it again, edit the changed field or remove applyImmediately`;
   return { is: 'stall', reason: 'ApplyInDoubt', message };
 }
 

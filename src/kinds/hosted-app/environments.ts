@@ -9,7 +9,7 @@ import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 export type AppPass = Pass<HostedAppSpec, HostedAppFacts>;
 export type AppStep = Step<HostedAppFacts>;
 
-/** Returns the app's environments in the service; undefined before they were read. */
+/** Returns the app's environments in the service; undefined until the list of environments was read. */
 export function environmentsOf({ memory, view, account }: AppPass): readonly AppEnvItem[] | undefined {
   return view.group(appEnvsOf(account.accountId), memory.id ?? '')?.items;
 }
@@ -19,14 +19,14 @@ export function environmentIds(pass: AppPass): readonly string[] {
   return environmentsOf(pass)?.map(({ appEnvId }) => appEnvId) ?? [];
 }
 
-/** Returns the AppEnvironments that are bound to environments of the app, whichever way their specs name the environment. */
+/** Returns the AppEnvironments that are bound to environments of the app, no matter how their specs name the environment. */
 export function boundEnvironments(pass: AppPass): readonly Related[] {
   return environmentIds(pass).flatMap((appEnvId) => boundToEnvironment(pass, appEnvId));
 }
 
 /**
- * True if AppEnvironments have deployed every environment of the app after `sinceMs`. The deployment must take up new settings
- * (`settingsMs`) or make a new version (`versionMs`).
+ * True if AppEnvironments have deployed or restarted every environment of the app after `sinceMs`. With `settingsMs`, any such
+ * call counts; with `versionMs`, only calls that made a new content version.
  */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);
@@ -45,9 +45,9 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * True if an AppEnvironment deploys an image of its own to the app. Such an AppEnvironment is bound to an environment of the
- * app, or is in the same namespace and about to be bound to one. The image in the spec of the app is then used only at
- * creation.
+ * True if an AppEnvironment deploys an image of its own to the app. That AppEnvironment is bound to an environment of the app,
+ * or is in the same namespace, refers to the app, and is not bound yet. The image in the spec of the HostedApp is then used
+ * only to create the app.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;
@@ -58,7 +58,7 @@ export function isDeployedByEnvironment(pass: AppPass): boolean {
   return [...boundEnvironments(pass), ...unbound].some(deploysImage);
 }
 
-/** True if an AppEnvironment names the app, or an environment of the app. */
+/** True if the spec of an AppEnvironment refers to the app, or to an environment of the app. */
 function refersTo(pass: AppPass, { appRef, externalId, cliEnvironmentName }: Partial<AppEnvironmentSpec>): boolean {
   if (appRef !== undefined) return appRef.name === pass.subject.name || appRef.externalId === pass.memory.id;
   const environments = environmentsOf(pass) ?? [];

@@ -1,4 +1,4 @@
-/** Maps the fields of a HostedApp between the spec, what the service shows, and request bodies. */
+/** Maps the fields of a HostedApp between the spec, the service's answers and request bodies. */
 import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
@@ -6,14 +6,14 @@ import { typed, valueOf } from '../shared/values.ts';
 import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
-/** An app from a list, or from a read of that app alone. */
+/** An app as the list of apps shows it (AppItem), or as GET /app shows it (AppRecord). */
 export type ShownApp = AppItem | AppRecord;
 
-/** The way in which the interface treats a field. */
+/** Describes how the service's API handles a field of an app. */
 interface Field {
   /** The name of the field in request bodies. */
   readonly wire?: string;
-  /** The only request that takes the field: POST /app or PATCH /app. */
+  /** The request that takes the field, if only one of POST /app and PATCH /app takes it. */
   readonly only?: 'POST' | 'PATCH';
   /** True if GET /app shows the field, under its name in request bodies. */
   readonly isShown?: true;
@@ -23,7 +23,10 @@ interface Field {
   readonly empty?: Json;
 }
 
-/** The fields by their paths in the spec; those of `jobConfig` are sent together. */
+/**
+ * Describes each app field, by its path in the spec. The fields of `jobConfig` are missing here, because they are sent
+ * together as one object.
+ */
 const fields: Readonly<Record<string, Field>> = {
   name: { only: 'POST' },
   preset: { wire: 'dockerPreset', isShown: true },
@@ -52,16 +55,16 @@ const fields: Readonly<Record<string, Field>> = {
 };
 
 const isForCreation = (field: string) => field.startsWith('atCreation.');
-/** The fields that are compared and changed, without those that are used only at creation. */
+/** The paths of all app fields, except those under `atCreation`. */
 const lasting = Object.keys(fields).filter((field) => !isForCreation(field));
 
-/** Translates the interface's names of fields to their paths in the spec, where the two differ. */
+/** Maps the names of fields in the service's API to their paths in the spec, where the two differ. */
 export function interfaceWords(): Readonly<Record<string, string>> {
   const names = Object.entries(fields).map(([field, { wire = field }]) => [wire, field]);
   return Object.fromEntries(names.filter(([wire, field]) => wire !== field));
 }
 
-/** Returns the value at a path of a spec. */
+/** Returns the value that a spec has at a path such as `source.git.repo`. */
 function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
   let value: unknown = spec;
   for (const name of path.split('.')) value = isRecord(value) ? value[name] : undefined;
@@ -74,7 +77,10 @@ export const nameOf = ({ spec, subject }: AppPass): string => spec.name ?? subje
 
 export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset;
 
-/** Returns the fields that the spec wants. A field that was removed from the spec is cleared if the interface can clear it, else kept. */
+/**
+ * Returns the values that the spec wants for the fields of the app. A field that was removed from the spec is cleared if the
+ * service's API can clear it; otherwise the service keeps its value.
+ */
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
@@ -94,7 +100,7 @@ export function desired(pass: AppPass): Fields {
   };
 }
 
-/** Returns the path or the content of the Dockerfile, never both; the default path when the spec no longer has either. */
+/** Returns the path or the content of the Dockerfile, never both. Returns the default path if the spec no longer has either. */
 function dockerfile(pass: AppPass): Fields {
   const { spec, memory } = pass;
   const { source } = spec;
@@ -115,7 +121,7 @@ function jobFields({ jobConfig: config }: HostedAppSpec): Fields {
   };
 }
 
-/** Returns the fields that are used only at creation. */
+/** Returns the app fields that are sent only when the app is created. */
 function atCreation(spec: HostedAppSpec): Fields {
   const given = Object.keys(fields).filter(isForCreation);
   const settings = Object.entries(spec.atCreation?.database?.settings ?? {}).map(([name, text]) => [name, typed(text)]);
@@ -125,7 +131,7 @@ function atCreation(spec: HostedAppSpec): Fields {
   };
 }
 
-/** Returns the bound app as the list of apps shows it. */
+/** Returns the app that the HostedApp is bound to, as the list of apps shows it. */
 export function listedApp({ memory, view, account }: AppPass): AppItem | undefined {
   return memory.id === undefined ? undefined : view.one(appsOf(account.accountId), memory.id)?.item;
 }
@@ -142,7 +148,10 @@ export function converts(changed: Fields, pass: AppPass): boolean {
   return 'preset' in changed && [presetOf(pass.spec), presetShown(pass)].includes('FUNCTION');
 }
 
-/** Returns unchanged fields that must be sent together with a change, because the service would otherwise reset them to a default. */
+/**
+ * Returns unchanged fields that must be sent together with a change, because the service would otherwise reset them to their
+ * defaults.
+ */
 export function goesAlong(changed: Fields, pass: AppPass): Fields {
   return definedIn({
     ...(changed['useImage'] === true &&
@@ -151,14 +160,17 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   });
 }
 
-/** Returns the value of a field in the record that GET /app gave; undefined if the record does not show the field. */
+/** Returns the value of a field in the answer to GET /app; undefined if the answer does not show the field. */
 function shownIn(record: AppRecord | undefined, field: string): Json | undefined {
   const { wire = field, isShown } = fields[field] ?? {};
   const shown: Readonly<Record<string, Json | undefined>> = record ?? {};
   return isShown ? shown[wire] : undefined;
 }
 
-/** Returns the fields as the service shows them. A newer write of ours replaces what an older read shows. */
+/**
+ * Returns the fields of the app as the service shows them. A value that the operator wrote after the read replaces the value
+ * in the read.
+ */
 function observed(item: ShownApp, pass: AppPass): Fields {
   const found = recordOf(item, pass);
   const { record } = found ?? {};
@@ -177,14 +189,14 @@ function observed(item: ShownApp, pass: AppPass): Fields {
   };
 }
 
-/** Returns the record of the app from GET /app, and when it was read; undefined before it was read. */
+/** Returns the app as GET /app shows it, and when the read began; undefined before the app was read. */
 function recordOf(item: ShownApp, { view }: AppPass): { record: AppRecord; begunAt: number } | undefined {
   if (!('createdAtMs' in item)) return { record: item, begunAt: Number.POSITIVE_INFINITY };
   const read = view.one(appAsOf(item.appId, item.updatedAtMs), item.appId);
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
-/** Returns the settings of the app for status; undefined before they were read. */
+/** Returns the settings of the app for status; undefined before the app was read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
   const record = recordOf(item, pass)?.record;
   if (record === undefined) return undefined;
@@ -192,7 +204,7 @@ export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['ob
   return { preset, port, useImage, builder, contextDir, dockerfilePath, useSSL, useTCP };
 }
 
-/** True for a field that the interface never shows, or does not show for this app. */
+/** True for a field whose value the service's API never shows, or does not show for this app. */
 export function isHidden(field: string, pass: AppPass): boolean {
   if (fixed.includes(field)) return false;
   const item = listedApp(pass);
@@ -203,15 +215,16 @@ export function isHidden(field: string, pass: AppPass): boolean {
   return field !== 'source.dockerfilePath' || record.customDockerfileContentInUse !== true;
 }
 
-/** Fields that PATCH /app does not take. */
+/** The app fields that PATCH /app does not take. */
 const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
 
-/** The rules for comparing the fields of an app. */
+/** The rules by which the fields of an app are compared with the spec. */
 export const comparison = {
   desired,
   observed,
   hidden: isHidden,
-  // The service may leave out useImage when that is false, and may leave out the content of a Dockerfile once that was sent.
+  // An answer of the service may leave out useImage if its value is false, and may leave out the content of a Dockerfile that
+  // was sent.
   hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: (field: string) => fields[field]?.isKept === true,

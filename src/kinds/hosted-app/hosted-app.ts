@@ -48,7 +48,7 @@ import { isDatabase } from '../shared/presets.ts';
 import { HostedAppFacts, HostedAppSpec } from './schema.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Refuses a preset that the account does not have, before anything is sent. */
+/** Stalls before anything is sent if the account does not offer the preset in the spec. */
 function admit(pass: AppPass): AppStep | undefined {
   const { spec, memory, view } = pass;
   if (memory.journal !== undefined) return undefined;
@@ -59,11 +59,12 @@ function admit(pass: AppPass): AppStep | undefined {
   const unread = readUnread(pass, catalogs);
   if (unread !== undefined) return unread;
   const known = catalogs.flatMap((read) => [...(view.all(read)?.items.keys() ?? [])]);
-  // An incomplete catalog proves nothing, so let the service refuse the preset.
+  // An incomplete catalog cannot prove that a preset does not exist. In that case, the service decides.
   const isWhole = catalogs.every((read) => view.all(read) !== undefined);
   if (!isWhole || known.length === 0 || known.includes(preset)) return undefined;
   const near = nearest(preset, known);
-  const message = `spec.preset ${preset} is none of the presets of the account${near === undefined ? '' : `; did you mean ${near}?`}`;
+  const hint = near === undefined ? '' : `; did you mean ${near}?`;
+  const message = `the account does not offer the preset ${preset} of the spec${hint}`;
   return { is: 'stall', reason: 'UnknownPreset', message };
 }
 
@@ -75,7 +76,7 @@ function typeOf(pass: AppPass): string {
   return isDatabase(pass, preset) ? 'Database' : 'App';
 }
 
-/** Returns the status fields that only the list of apps shows. */
+/** Returns the status fields whose values only the list of apps shows. */
 function listedFacts({ template, createdAtMs, updatedAtMs }: AppItem): HostedAppFacts {
   const time = (ms: number | undefined) => (ms === undefined ? undefined : isoSeconds(ms));
   return { template, createdTime: time(createdAtMs), updatedTime: time(updatedAtMs) };
@@ -120,14 +121,14 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     remove: deleteApp,
   },
   blocked: ({ message }) =>
-    `${message}; tried again until nothing protects it. If the service reports an ambiguous allocation, only its support can clear that`,
+    `${message}; the deletion is tried again until no environment of the app is protected. If the service reports an ambiguous allocation, only the service's support can clear that allocation`,
   staysBehind: (pass) =>
     isDatabase(pass, presetOf(pass.spec))
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
   settle: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
-    // Look up the environments here, so that a change of one triggers a reconcile of this object.
+    // Look up the app's environments here, so that a change of an environment triggers a reconcile of this HostedApp.
     pass.view.group(appEnvsOf(pass.account.accountId), id);
     return dropTaken(pass) ?? applyPending(pass, id) ?? atRest(pass);
   },
@@ -143,13 +144,13 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
         ?.map(({ appEnvId, name, region, status }) => ({ externalId: appEnvId, name, region, state: status }))
         .toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1)),
     };
-    // A field that the service does not show now keeps the value in status.
+    // A field that the service does not show at present keeps its value in status.
     const listed = item !== undefined && 'createdAtMs' in item && listedFacts(item);
     return { ...pass.memory.facts, ...listed, ...definedIn(shown) };
   },
 };
 
-/** An app, database, function or job. */
+/** The HostedApp kind: an app, database, function or job. */
 export const hostedApp = defineKind<HostedAppSpec, HostedAppFacts>({
   kind: 'HostedApp',
   plural: 'hostedapps',
@@ -163,7 +164,7 @@ export const hostedApp = defineKind<HostedAppSpec, HostedAppFacts>({
   idWord: 'appId',
   holds: true,
   columns: [
-    { name: 'TYPE', path: '.status.type', description: 'What it is: App, Database, Function or Job.' },
+    { name: 'TYPE', path: '.status.type', description: 'The type of the app: App, Database, Function or Job.' },
     { name: 'PRESET', path: '.spec.preset', wide: true, description: 'The preset.' },
   ],
   selectable: ['.spec.preset', '.status.type', '.status.externalId'],

@@ -23,7 +23,7 @@ import {
 import { databasePresets } from '../shared/presets.ts';
 import { count, namedValues, objectLifecycle, wholeNumber } from '../shared/schema.ts';
 
-/** Presets that the interface names and that are not databases. */
+/** The presets in the service's API documentation that are not databases. */
 const appPresets = [
   'NEXT_JS',
   'REMIX',
@@ -39,112 +39,115 @@ const appPresets = [
   'JOB',
 ] as const;
 
-const Git = fields('The repository that the service builds from. It can only be given when the resource is created.', {
-  namespace: text('The owner of the repository (interface: gitNamespace).', { min: 1, max: 256 }),
-  repo: text('The name of the repository (interface: gitRepo).', { min: 1, max: 256 }),
-  installationId: text(
-    'The installation that lets the service read it; GitHub needs it (interface: gitInstallationId).',
-    {
-      min: 1,
-      max: 128,
-    },
-  ).optional(),
-});
+const Git = fields(
+  'The git repository that the service builds from. The repository can be set only when the resource is created.',
+  {
+    namespace: text('The owner of the repository (API field: gitNamespace).', { min: 1, max: 256 }),
+    repo: text('The name of the repository (API field: gitRepo).', { min: 1, max: 256 }),
+    installationId: text(
+      'The id of the installation that lets the service read the repository; GitHub needs it (API field: gitInstallationId).',
+      { min: 1, max: 128 },
+    ).optional(),
+  },
+);
 
 const Source = withRule(
   atMostOne(
     fields('Builds the app from source.', {
       git: Git.optional(),
       cliDeployment: flag(
-        "True for an app whose source is pushed with the service's command line (interface: isCliDeployment).",
+        "True if the source is pushed with the service's CLI (API field: isCliDeployment).",
       ).optional(),
-      contextDir: text('The folder to build in. Default: ./', { max: 1024 }).optional(),
+      contextDir: text('The folder of the source to build in. Default: ./', { max: 1024 }).optional(),
       dockerfilePath: text('The path of the Dockerfile. Default with preset CUSTOM: Dockerfile.', {
         min: 1,
         max: 1024,
       }).optional(),
       dockerfile: givenText(
-        'The content of the Dockerfile, instead of a path (interface: customDockerfileContent).',
+        'The content of the Dockerfile, instead of a path (API field: customDockerfileContent).',
       ).optional(),
-      buildArgs: text('Arguments of the build, as the service takes them.', { max: 16_384 }).optional(),
-      builder: text('What builds the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
+      buildArgs: text('The build arguments, in the format of the service.', { max: 16_384 }).optional(),
+      builder: text('The builder of the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
       pullSecretId: serviceId(
-        "The id of the registry credential for base images, among the account's secrets (interface: buildPullAccountSecretId).",
+        "The id of the registry credential for base images, from the account's secrets (API field: buildPullAccountSecretId).",
       ).optional(),
     }),
     ['dockerfilePath', 'dockerfile'],
   ),
   {
     rule: 'has(self.git) != (has(self.cliDeployment) && self.cliDeployment)',
-    message: 'source needs git, or cliDeployment: true, and not both',
+    message: 'source needs git or cliDeployment: true, but not both',
     check: ({ git, cliDeployment = false }) => (git !== undefined) !== cliDeployment,
   },
 );
 
-const Image = fields('Runs a pre-built image (interface: useImage).', {
-  reference: text('The image, such as registry.example.com/team/web:1.2 (interface: image).', { min: 1, max: 1024 }),
+const Image = fields('Runs a pre-built image (API field: useImage).', {
+  reference: text('The image, such as registry.example.com/team/web:1.2 (API field: image).', { min: 1, max: 1024 }),
   pullSecretId: serviceId(
-    "The id of the registry credential, among the account's secrets (interface: imagePullAccountSecretId).",
+    "The id of the registry credential for the image, from the account's secrets (API field: imagePullAccountSecretId).",
   ).optional(),
 });
 
 const portNumber = (description: string) => integer(description, { min: 1, max: 65_535 }).optional();
 
-const HealthCheck = fields('How the service checks that the app answers.', {
-  path: text('The path that is asked (interface: healthCheckPath).', { max: 2048 }).optional(),
-  port: portNumber('The port that is asked (interface: healthCheckPort). Default: the port of the app.'),
+const HealthCheck = fields('The health check with which the service tests that the app answers.', {
+  path: text('The path of the health check request (API field: healthCheckPath).', { max: 2048 }).optional(),
+  port: portNumber('The port of the health check request (API field: healthCheckPort). Default: the port of the app.'),
   headers: namedValues(
-    'Headers to send along (interface: healthCheckHeaders).',
+    'Headers of the health check request (API field: healthCheckHeaders).',
     'A header.',
-    text('Its name.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
+    text('The name of the header.', { min: 1, max: 256, pattern: "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" }),
     50,
   ),
 });
 
-const JobConfig = fields('What a job runs; only with preset JOB.', {
-  command: text('The command.', { max: 16_384 }).optional(),
-  shell: flag('Whether a shell runs the command.').optional(),
-  timeoutSeconds: count('How long a run may take, in seconds.'),
-  ttlSecondsAfterFinished: count('How long a finished run is kept, in seconds.'),
-  backoffLimit: integer('How often a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
+const JobConfig = fields('The command and the limits of a job; allowed only with preset JOB.', {
+  command: text('The command to run.', { max: 16_384 }).optional(),
+  shell: flag('True to run the command in a shell.').optional(),
+  timeoutSeconds: count('Maximum duration of a run, in seconds.'),
+  ttlSecondsAfterFinished: count('Time for which a finished run is kept, in seconds.'),
+  backoffLimit: integer('Number of times that a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
   concurrency: fields(
-    'Whether and how runs of the job may overlap. The interface does not show what this setting of jobConfig is called, so its name is given here.',
+    "The setting that says whether runs of the job may overlap. The service's API documentation does not name this setting of jobConfig, so its name is given here.",
     {
-      settingName: text('What the service calls the setting.', { min: 1, max: 128 }),
-      value: text('Its value; digits alone are sent as a number, true and false as such.', { min: 1, max: 256 }),
+      settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
+      value: text(
+        'The value of the concurrency setting. A value of digits is sent as a number, true and false as a boolean.',
+        { min: 1, max: 256 },
+      ),
     },
   ).optional(),
 });
 
-const Database = fields('The size of a database or service.', {
-  containers: integer('Replicas. CouchDB has 1.', { min: 1, max: 1000 }).optional(),
-  disk: integer("The size of the disk, in the unit in which the account's status.catalog shows the limit.", {
+const Database = fields('The size and settings of a database or service.', {
+  containers: integer('Number of replicas. CouchDB has 1.', { min: 1, max: 1000 }).optional(),
+  disk: integer('The size of the disk, in the same unit as the limit maxDisk in status.catalog of the account.', {
     min: 1,
     max: 2_000_000_000,
   }).optional(),
-  withPersistence: flag('Whether data is kept on disk.').optional(),
+  withPersistence: flag('True to keep data on disk.').optional(),
   settings: mapOf(
-    'Settings of the database (interface: databaseSettings); digits alone are sent as a number, true and false as such.',
-    text('The value of a setting.', { max: 4096 }),
+    'Settings of the database (API field: databaseSettings). A value of digits is sent as a number, true and false as a boolean.',
+    text('The value of a database setting.', { max: 4096 }),
     { maxProperties: 100, maxKeyLength: 128 },
   ).optional(),
 });
 
 const AtCreation = fields(
-  'What can be given only when the resource is created: the service cannot change it later, and does not show it.',
+  'Fields that can be set only when the resource is created: the service cannot change them later, and does not show them.',
   {
-    presetVersion: text('The version of the preset (interface: dockerPresetVersion).', { min: 1, max: 128 }).optional(),
+    presetVersion: text('The version of the preset (API field: dockerPresetVersion).', { min: 1, max: 128 }).optional(),
     database: Database.optional(),
   },
 );
 
-const Fields = specInAccount('What runs, and how it is built.', {
+const Fields = specInAccount('The app to run, and how to build it.', {
   name: ownName('The name of the app in the service.', {
     max: 128,
     fixed: 'spec.name cannot be changed: the service cannot rename an app',
   }).optional(),
   preset: text(
-    'The preset: CUSTOM, FUNCTION, JOB, POSTGRESQL, or any other that status.catalog of the account lists (interface: dockerPreset). Default: CUSTOM.',
+    'The preset of the app: CUSTOM, FUNCTION, JOB, POSTGRESQL, or another preset in status.catalog of the account (API field: dockerPreset). Default: CUSTOM.',
     { min: 1, max: 64, pattern: '^[A-Z][A-Z0-9_]*$' },
   ).optional(),
   port: portNumber('The port that the app listens on. Required unless preset is JOB.'),
@@ -154,7 +157,7 @@ const Fields = specInAccount('What runs, and how it is built.', {
   jobConfig: JobConfig.optional(),
   atCreation: AtCreation.optional(),
   applyImmediately: flag(
-    'Whether changes deploy to all environments at once. Otherwise they stay pending in each environment until its next deployment. Default: false.',
+    'True to apply changes to all environments at once. Otherwise changes wait in each environment for its next deployment. Default: false.',
   ).optional(),
   externalId: externalId('an app', 'appId'),
   lifecycle: objectLifecycle('Stall', 'Delete removes the app with all its environments. Default: Retain.'),
@@ -164,13 +167,13 @@ type Fields = z.output<typeof Fields>;
 const asksForDatabase = ({ preset, atCreation }: Fields) =>
   atCreation?.database !== undefined || (databasePresets as readonly string[]).includes(preset ?? 'CUSTOM');
 const words = (presets: readonly string[]) => `[${presets.map((preset) => `'${preset}'`).join(', ')}]`;
-/** The job settings other than concurrency, which are fields of spec.jobConfig. */
+/** The names of the fields of spec.jobConfig, except concurrency. */
 const jobSettings = Object.keys(JobConfig.shape).filter((name) => name !== 'concurrency');
 
 const preset = "self.?preset.orValue('CUSTOM')";
 const database = `self.?atCreation.?database.hasValue() || ${preset} in ${words(databasePresets)}`;
 
-/** The rules between fields, in the order of the fields. */
+/** The validation rules between fields of a HostedApp, in the order of the fields. */
 const rules: readonly Rule<Fields>[] = [
   {
     rule: `has(self.port) || ${preset} == 'JOB'`,
@@ -188,7 +191,7 @@ const rules: readonly Rule<Fields>[] = [
   },
   {
     rule: `!(${database}) || (!has(self.source) && !has(self.image))`,
-    message: 'a database has neither source nor image',
+    message: 'a database must have neither source nor image',
     reason: 'FieldValueForbidden',
     check: (spec) => !asksForDatabase(spec) || (spec.source === undefined && spec.image === undefined),
   },
@@ -221,7 +224,7 @@ const rules: readonly Rule<Fields>[] = [
   },
 ];
 
-/** Adds the rules for fields that the interface cannot change after creation. */
+/** Adds validation rules for the fields that the service's API cannot change after creation. */
 function withFixedFields(schema: typeof Fields): typeof Fields {
   const given = (of: string, field: string) => `has(${of}.source) && has(${of}.source.${field})`;
   const same = (field: string) =>
@@ -235,58 +238,58 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
   return immutableFields(
     git,
     ['atCreation'],
-    'can only be given when the resource is created; the service cannot change it later',
+    'field can only be given when the resource is created; the service cannot change it later',
   );
 }
 
-/** An app, database, function or job. */
+/** The spec of a HostedApp: an app, database, function or job. */
 export const HostedAppSpec = withFixedFields(rules.reduce(withRule, Fields));
 export type HostedAppSpec = z.output<typeof HostedAppSpec>;
 
-/** The status fields of an app. */
+/** The status fields of a HostedApp. */
 export const HostedAppFacts = facts({
   slug: text('The slug of the app.', { max: 256 }).optional(),
-  type: text('What it is: App, Database, Function or Job.', { max: 32 }).optional(),
-  gitProvider: text('Where its source is, such as GITHUB.', { max: 64 }).optional(),
-  template: text('The template that it was made from.', { max: 128 }).optional(),
-  createdTime: time('When it was created in the service (interface: createdAt).').optional(),
-  updatedTime: time('When it was changed last in the service, by anybody (interface: updatedAt).').optional(),
-  observed: shown('What the service shows of its settings, where it shows them.', {
-    preset: text('The preset (interface: dockerPreset).', { max: 64 }).optional(),
-    port: integer('The port.', { min: 0, max: 65_535 }).optional(),
-    useImage: flag('Whether it runs a pre-built image.').optional(),
-    builder: text('What builds it.', { max: 64 }).optional(),
-    contextDir: text('The folder that is built in.', { max: 1024 }).optional(),
+  type: text('The type of the app: App, Database, Function or Job.', { max: 32 }).optional(),
+  gitProvider: text('The provider of the git repository, such as GITHUB.', { max: 64 }).optional(),
+  template: text('The template that the app was created from.', { max: 128 }).optional(),
+  createdTime: time('Time at which the app was created in the service (API field: createdAt).').optional(),
+  updatedTime: time('Time at which anybody last changed the app in the service (API field: updatedAt).').optional(),
+  observed: shown('The settings of the app that the service shows.', {
+    preset: text('The preset of the app (API field: dockerPreset).', { max: 64 }).optional(),
+    port: integer('The port that the app listens on.', { min: 0, max: 65_535 }).optional(),
+    useImage: flag('True if the app runs a pre-built image.').optional(),
+    builder: text('The builder of the app.', { max: 64 }).optional(),
+    contextDir: text('The folder that the app is built in.', { max: 1024 }).optional(),
     dockerfilePath: text('The path of the Dockerfile.', { max: 1024 }).optional(),
-    useSSL: flag('Whether it is reached over TLS.').optional(),
-    useTCP: flag('Whether it is reached over TCP and not HTTP.').optional(),
+    useSSL: flag('True if the app is reached over TLS.').optional(),
+    useTCP: flag('True if the app is reached over TCP and not HTTP.').optional(),
   }).optional(),
   environments: listByKey(
-    'Its environments.',
+    'The environments of the app.',
     shown('An environment.', {
-      externalId: text('Its id (interface: appEnvId).', { max: 128 }),
-      name: text('Its name.', { max: 256 }).optional(),
-      region: text('Where it runs.', { max: 128 }).optional(),
-      state: text('Its state, in the words of the service (interface: status).', { max: 64 }).optional(),
+      externalId: text('The id of the environment (API field: appEnvId).', { max: 128 }),
+      name: text('The name of the environment.', { max: 256 }).optional(),
+      region: text('The region of the environment.', { max: 128 }).optional(),
+      state: text('The status of the environment in the service (API field: status).', { max: 64 }).optional(),
     }),
     ['externalId'],
     { max: 100 },
   ).optional(),
   pendingChanges: listOf(
-    'Fields that were changed but wait in each environment for its next deployment.',
+    'Fields that were changed and whose change waits in each environment for the next deployment.',
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
   pendingSinceMs: wholeNumber(
-    'When the newest of the pending changes was sent, in milliseconds since 1970.',
+    'Time at which the newest pending change was sent, in milliseconds since 1970.',
   ).optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec with which the app was adopted. Changes that it left pending are applied at once from the next generation on.',
+    'The generation of the spec with which the app was adopted. Changes that are still pending from that generation are applied at once with the next generation.',
   ).optional(),
-  applyInDoubt: shown('A change that is applied at once and has no answer.', {
-    digest: text('The fingerprint of what was sent.', { max: 128 }),
-    calls: integer('How often it was sent.', { min: 1, max: 100 }),
+  applyInDoubt: shown('A change that was sent with applyImmediately and has no answer.', {
+    digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),
+    calls: integer('Number of times that the change was sent.', { min: 1, max: 100 }),
   }).optional(),
-  environmentsAffected: count('How many environments the last change concerned.'),
+  environmentsAffected: count('Number of environments that the last change affected.'),
 });
 export type HostedAppFacts = z.output<typeof HostedAppFacts>;

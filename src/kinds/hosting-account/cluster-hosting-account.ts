@@ -8,40 +8,51 @@ const labelValue = text('A value.', { max: 63, pattern: '^([A-Za-z0-9]([-A-Za-z0
 const labelName = text('The label.', { min: 1, max: 317 });
 
 const Expression = withRule(
-  fields('A condition on one label.', {
+  fields('A condition on one label of a namespace.', {
     key: labelName,
-    operator: choice('How the label is compared.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
-    values: listOf('The values for In and NotIn.', labelValue, { max: 50 }).optional(),
+    operator: choice('The operator that compares the label with the values.', [
+      'In',
+      'NotIn',
+      'Exists',
+      'DoesNotExist',
+    ]),
+    values: listOf('The values to compare with, for In and NotIn.', labelValue, { max: 50 }).optional(),
   }),
   {
     rule: "(self.operator in ['In', 'NotIn']) == (has(self.values) && self.values.size() > 0)",
-    message: 'In and NotIn need values; Exists and DoesNotExist take none',
+    message: 'In and NotIn need values; Exists and DoesNotExist take no values',
     check: ({ operator, values = [] }) => (operator === 'In' || operator === 'NotIn') === values.length > 0,
   },
 );
 
 const AllowedNamespaces = fields(
-  'The namespaces whose resources may use this account: those that are named and those that the selector matches. Nobody by default.',
+  'The namespaces whose resources may use this account: those listed by name, and those that the selector matches. Default: no namespace.',
   {
     names: setOf('Names of namespaces.', text('A namespace.', { min: 1, max: 63 }), { max: 500 }).optional(),
-    selector: fields('The labels of the namespaces. All parts must match; an empty selector matches every namespace.', {
-      matchLabels: mapOf('Labels with exactly these values.', labelValue, {
-        maxProperties: 50,
-        maxKeyLength: 317,
-      }).optional(),
-      matchExpressions: listOf('Conditions on labels.', Expression, { max: 50 }).optional(),
-    }).optional(),
+    selector: fields(
+      'Selects namespaces by their labels. All parts of the selector must match; an empty selector matches every namespace.',
+      {
+        matchLabels: mapOf('Labels that a namespace must have with exactly these values.', labelValue, {
+          maxProperties: 50,
+          maxKeyLength: 317,
+        }).optional(),
+        matchExpressions: listOf('Conditions on labels.', Expression, { max: 50 }).optional(),
+      },
+    ).optional(),
   },
 );
 
-/** The spec of an account to share: its Secrets are in the operator's namespace, and the spec says who may use the account. */
-const ClusterHostingAccountSpec = fields('Which account of the service to share, with whom, and how.', {
-  ...accountFields("in the operator's namespace", 'Never'),
+/**
+ * The spec of an account that namespaces share. Its Secrets are in the operator's namespace, and the spec says which
+ * namespaces may use the account.
+ */
+const ClusterHostingAccountSpec = fields('The account of the service to share, and the namespaces that may use it.', {
+  ...accountFields("the operator's namespace", 'Never'),
   allowedNamespaces: AllowedNamespaces.optional(),
 });
 type ClusterHostingAccountSpec = z.output<typeof ClusterHostingAccountSpec>;
 
-/** An account that several namespaces share; its Secret is in the operator's namespace. */
+/** The ClusterHostingAccount kind: an account of the service that several namespaces share. */
 export const clusterHostingAccount = defineKind<ClusterHostingAccountSpec, HostingAccountFacts>({
   ...hostingAccount,
   kind: 'ClusterHostingAccount',

@@ -10,7 +10,10 @@ import { HostingAccountFacts, HostingAccountSpec } from './schema.ts';
 
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
-/** Proves that the token works by reading the account, pins the endpoint at the first success, and then reads the catalog. */
+/**
+ * Reads the apps of the account to prove that the token works, records the endpoint at the first success, and then reads the
+ * catalog of presets and solutions.
+ */
 function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.subject.deleting) return leave(pass);
   const { endpoint, accountId } = pass.account;
@@ -21,7 +24,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.binding?.endpoint !== endpoint) {
     return { is: 'again', remember: { binding: { endpoint, accountId } } };
   }
-  // Go on without a part of the catalog that the service refuses.
+  // Continue without those parts of the catalog that the service refuses to show.
   const unread = readUnread(pass, [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)]);
   if (unread !== undefined) return unread;
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };
@@ -32,11 +35,13 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   return { is: 'again', remember: { applied: { generation, prints: {} } } };
 }
 
-/** Stalls or waits when the apps of the account cannot be read. Throttling counts only until the apps were read once. */
+/**
+ * Stalls or waits if the apps of the account cannot be read. After the first successful read, throttling is no reason to wait.
+ */
 function troubleOf(pass: AccountPass, apps: Read): Verdict<HostingAccountFacts> | undefined {
   const problem = pass.view.problem(apps);
   if (problem === undefined) return undefined;
-  const message = `reading the apps of account ${pass.account.accountId}: ${problem.message}`;
+  const message = `the apps of account ${pass.account.accountId} cannot be read: ${problem.message}`;
   const isOnlySlow = problem.why === 'throttled' && pass.view.all(apps) !== undefined;
   return isOnlySlow ? undefined : { ...troubles[problem.why], message };
 }
@@ -51,26 +56,32 @@ const troubles = {
   throttled: { is: 'wait', reason: 'Throttled' },
 } as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
-/** Builds the condition `Throttled`: whether the service asked to slow down, until when, and how many resources wait for that. */
+/**
+ * Builds the condition `Throttled`, which is True while the service asks the operator to send fewer requests. The message says
+ * until when, and how many resources wait.
+ */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const condition = about('Throttled');
   const { throttledMs, slowedMs } = account;
-  if (slowedMs === undefined) return condition.no('NotThrottled', 'the service answers without holding back');
+  if (slowedMs === undefined) return condition.no('NotThrottled', 'the service does not throttle the operator');
   const at = (ms: number) => isoSecondsUp(wallMs + ms);
-  const pause = throttledMs === undefined ? '' : `requests wait until ${at(throttledMs)}, and `;
+  const pause = throttledMs === undefined ? '' : `; all requests wait until ${at(throttledMs)}`;
   const waiting = usage?.().throttled ?? 0;
-  const whoWaits = waiting === 0 ? '' : `; ${waiting} resource${waiting === 1 ? ' waits' : 's wait'} for that`;
-  const message = `the service asked to slow down: ${pause}fewer are sent until ${at(slowedMs)}${whoWaits}`;
+  const whoWaits = waiting === 0 ? '' : `; resources that wait for the service: ${waiting}`;
+  const message = `the service asked to slow down; the operator sends fewer requests until ${at(slowedMs)}${pause}${whoWaits}`;
   return condition.yes('Throttling', message);
 }
 
-/** Builds the condition `TokenLimited`: the service refused a call that a resource needs, because the token lacks the permission. */
+/**
+ * Builds the condition `TokenLimited`, which is True if the service refused a call that a resource needs, because the token
+ * lacks a permission.
+ */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
   const condition = about('TokenLimited');
   const { count = 0, first = [] } = usage?.().forbidden ?? {};
-  if (count === 0) return condition.no('TokenSuffices', 'no resource waits for a permission of the token');
+  if (count === 0) return condition.no('TokenSuffices', 'no resource needs a permission that the token lacks');
   const more = count > first.length ? `; and ${count - first.length} more` : '';
-  const message = `the service refused the token what resources need: ${first.join('; ')}${more}`;
+  const message = `the token lacks permissions that these resources need: ${first.join('; ')}${more}`;
   return condition.yes('Forbidden', message);
 }
 
@@ -78,7 +89,11 @@ function leave(pass: AccountPass): Step<HostingAccountFacts> {
   const { count, first } = pass.dependents();
   if (count === 0) return { is: 'release' };
   const more = count > first.length ? ` and ${count - first.length} more` : '';
-  return { is: 'wait', reason: 'InUse', message: `still used by ${first.join(', ')}${more}; delete them first` };
+  return {
+    is: 'wait',
+    reason: 'InUse',
+    message: `the account is still used by ${first.join(', ')}${more}; delete these resources first`,
+  };
 }
 
 /** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */
@@ -101,7 +116,10 @@ function accountFacts(pass: AccountPass): HostingAccountFacts {
   };
 }
 
-/** Returns the presets and solutions that the service offers to an account, as far as the service shows them. */
+/**
+ * Returns the presets and solutions that the service offers to the account, without those parts that the service does not
+ * show.
+ */
 function catalogOf({ view, account: { accountId } }: AccountPass): HostingAccountFacts['catalog'] {
   const offered = <Item>(read: Read<Item>) => [...(view.all(read)?.items.values() ?? [])];
   return stated({
@@ -125,7 +143,7 @@ function presetFacts({ versions, protocols, maxReplicas: maxContainers, ...prese
   return { ...preset, versions: unlessEmpty(versions), protocols: unlessEmpty(protocols), maxContainers };
 }
 
-/** An account of the service and the credential that opens it. */
+/** The HostingAccount kind: an account of the service, and the token to use it. */
 export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts>({
   kind: 'HostingAccount',
   plural: 'hostingaccounts',
@@ -145,7 +163,7 @@ export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts
       name: 'POLICY',
       path: '.spec.lifecycle.managementPolicy',
       wide: true,
-      description: 'Observe where nothing may write to the service.',
+      description: 'Observe if no resource of the account may change anything in the service.',
     },
   ],
   selectable: ['.spec.externalId'],

@@ -16,85 +16,96 @@ import {
 import { count } from '../shared/schema.ts';
 
 /**
- * Builds the spec fields of both kinds of accounts. `where` names the namespace of the Secrets; `adoption` is the default of
- * spec.adoption.
+ * Builds the spec fields that HostingAccount and ClusterHostingAccount share. `namespace` says in descriptions where the
+ * Secrets are; `adoption` is the default of spec.lifecycle.adoption.
  */
-export function accountFields(where: string, adoption: 'ById' | 'Never') {
+export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
   return {
     credentialsRef: objectRef(
-      `The Secret ${where} with the keys baseUrl and token, and optionally caBundle (certificates in PEM form).`,
+      `The Secret in ${namespace} with the keys baseUrl and token, and optionally caBundle (CA certificates in PEM format).`,
     ),
     externalId: immutable(
-      serviceId('The id of the account in the service (interface: accountId).'),
+      serviceId('The id of the account in the service (API field: accountId).'),
       'externalId cannot be changed; create another account resource',
     ),
     dangerousCredentialsRef: objectRef(
-      `A Secret ${where} like credentialsRef, used only to activate, discard and reset disaster recovery. Its baseUrl must equal the main one, and its token must see the same account.`,
+      `A Secret in ${namespace} with the same keys as credentialsRef. Its token is used only to activate, discard and reset disaster recovery. Its baseUrl must equal the one in credentialsRef, and its token must have access to the same account.`,
     ).optional(),
     lifecycle: fields('Limits for every resource of this account.', {
       managementPolicy: choice(
-        'Observe lets nothing in this account write to the service, whatever a resource says. Default: Manage.',
+        'With Observe, no resource of this account changes anything in the service, whatever the resource says. Default: Manage.',
         ['Manage', 'Observe'],
       ).optional(),
       adoption: choice(
-        `Which existing objects the resources of this account may adopt at most: Never, ById when it names the id, ByName when exactly one object has its name. Default: ${adoption}.`,
+        `The existing objects that the resources of this account may adopt. Never: no objects. ById: objects that a spec names by id. ByName: also an object that is the only one with the name in the spec. Default: ${adoption}.`,
         ['Never', 'ById', 'ByName'],
       ).optional(),
     }).optional(),
     pollSeconds: integer(
-      'How often the service is read when all is calm, in seconds. Default: 60, or what the operator was started with (--poll-seconds).',
+      'Time between two reads of the service while nothing changes, in seconds. Default: 60, or the value of the operator flag --poll-seconds.',
       { min: 10, max: 3600 },
     ).optional(),
-    budget: fields('Limits of the requests with this credential.', {
-      requestsPerSecond: integer('Requests per second. Default: 5.', { min: 1, max: 1000 }).optional(),
-      concurrency: integer('Requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
+    budget: fields('Limits for requests with this credential.', {
+      requestsPerSecond: integer('Maximum number of requests per second. Default: 5.', {
+        min: 1,
+        max: 1000,
+      }).optional(),
+      concurrency: integer('Maximum number of requests at the same time. Default: 4.', { min: 1, max: 100 }).optional(),
     }).optional(),
   };
 }
 
 const presetFields = {
   name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
-  label: text('What the service calls it.', { max: 256 }).optional(),
-  versions: listOf('The values for spec.atCreation.presetVersion.', text('A version.', { max: 128 }), {
-    max: 100,
-  }).optional(),
-  defaultVersion: text('The version used when none is named.', { max: 128 }).optional(),
+  label: text('The display name of the preset.', { max: 256 }).optional(),
+  versions: listOf(
+    'The values that spec.atCreation.presetVersion of a HostedApp may have.',
+    text('A version.', { max: 128 }),
+    { max: 100 },
+  ).optional(),
+  defaultVersion: text('The version of the preset that is used if the HostedApp names none.', { max: 128 }).optional(),
 };
 
 const AppPreset = shown('A preset for apps, functions and jobs.', {
   ...presetFields,
-  isCustom: flag('Whether it builds from a Dockerfile of yours.').optional(),
-  isFunction: flag('Whether its apps are functions.').optional(),
-  isJob: flag('Whether its apps are jobs.').optional(),
-  requiresDockerfile: flag('Whether a build from source needs a Dockerfile.').optional(),
+  isCustom: flag('True if the preset builds from a Dockerfile of your own.').optional(),
+  isFunction: flag('True if apps with this preset are functions.').optional(),
+  isJob: flag('True if apps with this preset are jobs.').optional(),
+  requiresDockerfile: flag('True if a build from source needs a Dockerfile.').optional(),
 });
 
 const DatabasePreset = shown('A preset for databases and services.', {
   ...presetFields,
-  protocols: listOf('The protocols of its connections.', text('A protocol.', { max: 64 }), { max: 20 }).optional(),
-  maxDisk: count('The largest disk.'),
-  maxContainers: integer('The most replicas.', { min: 0, max: 1_000_000 }).optional(),
+  protocols: listOf('The protocols for connections to the database or service.', text('A protocol.', { max: 64 }), {
+    max: 20,
+  }).optional(),
+  maxDisk: count('Maximum size of the disk.'),
+  maxContainers: integer('Maximum number of replicas.', { min: 0, max: 1_000_000 }).optional(),
 });
 
 const Solution = shown('A solution of the catalog.', {
   name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
-  label: text('What the service calls it.', { max: 256 }).optional(),
-  requiredInputs: listOf('The inputs that it needs.', text('An input.', { max: 128 }), { max: 50 }).optional(),
+  label: text('The display name of the solution.', { max: 256 }).optional(),
+  requiredInputs: listOf('The names of the inputs that the solution requires.', text('An input.', { max: 128 }), {
+    max: 50,
+  }).optional(),
   components: listOf(
-    'The components that it creates, each as an app with one environment.',
+    'The components that the solution creates, each as an app with one environment.',
     shown('A component.', {
-      name: text('Its name.', { max: 128 }),
-      preset: text('The preset of its app.', { max: 64 }).optional(),
-      dependsOn: listOf('The components that it needs.', text('A component.', { max: 128 }), { max: 50 }).optional(),
+      name: text('The name of the component.', { max: 128 }),
+      preset: text("The preset of the component's app.", { max: 64 }).optional(),
+      dependsOn: listOf('The components that this component depends on.', text('A component.', { max: 128 }), {
+        max: 50,
+      }).optional(),
     }),
     { max: 50 },
   ).optional(),
 });
 
-/** The status fields of an account. */
+/** The status fields of a HostingAccount or ClusterHostingAccount. */
 export const HostingAccountFacts = facts({
-  endpoint: text('The host of the service, pinned at the first success.', { max: 300 }).optional(),
-  catalog: shown('What the service offers to this account, as far as it shows it.', {
+  endpoint: text('The host of the service, recorded at the first successful read.', { max: 300 }).optional(),
+  catalog: shown('The presets and solutions that the service offers to this account.', {
     appPresets: listByKey('Presets for apps, functions and jobs.', AppPreset, ['name'], { max: 100 }).optional(),
     databasePresets: listByKey('Presets for databases and services.', DatabasePreset, ['name'], {
       max: 100,
@@ -102,38 +113,47 @@ export const HostingAccountFacts = facts({
     solutions: listByKey('Solutions.', Solution, ['name'], { max: 100 }).optional(),
   }).optional(),
   intervals: listByKey(
-    'How often each part of the service is read at present.',
-    shown('One part.', {
-      name: text('What is read.', { max: 128 }),
-      seconds: integer('The pause between two reads, in seconds.', { min: 0, max: 1_000_000 }),
+    'The times between two reads of each part of the service at present.',
+    shown('One part of the service.', {
+      name: text('The name of the part.', { max: 128 }),
+      seconds: integer('The time between two reads, in seconds.', { min: 0, max: 1_000_000 }),
     }),
     ['name'],
     { max: 100 },
   ).optional(),
   budget: shown(
-    'The budget of requests and its expected use. Written only when something else in status changes; the metrics are always current.',
+    'The limits of requests and their expected use. This field is written only when something else in status changes; the metrics are always current.',
     {
-      requestsPerSecond: integer('Requests per second at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
-      concurrency: integer('Requests at the same time at most, as spec.budget allows.', { min: 0, max: 1_000_000 }),
-      forecastPerHour: integer('Reads that are expected in an hour, to two digits.', { min: 0, max: 2_000_000_000 }),
+      requestsPerSecond: integer('Maximum number of requests per second, from spec.budget.', {
+        min: 0,
+        max: 1_000_000,
+      }),
+      concurrency: integer('Maximum number of requests at the same time, from spec.budget.', {
+        min: 0,
+        max: 1_000_000,
+      }),
+      forecastPerHour: integer('Expected number of reads per hour, rounded to two digits.', {
+        min: 0,
+        max: 2_000_000_000,
+      }),
     },
   ).optional(),
   counts: listByKey(
-    'How many resources use this account.',
+    'The number of resources that use this account, by kind.',
     shown('One kind.', {
       kind: text('The kind.', { max: 63 }),
-      total: integer('How many there are.', { min: 0, max: 2_000_000_000 }),
-      ready: count('How many of them are Ready.'),
+      total: integer('Number of resources of this kind.', { min: 0, max: 2_000_000_000 }),
+      ready: count('Number of resources of this kind that are Ready.'),
     }),
     ['kind'],
     { max: 20 },
   ).optional(),
   orphans: listOf(
-    'Objects in the service that carry the mark of this operator but belong to no resource, in the lists that some resource is about; they are only reported.',
+    'Objects in the service that the operator created, as their descriptions say, but that belong to no resource. The operator searches only lists that some resource needs, and only reports these objects.',
     shown('One object.', {
-      type: text('What it is, such as contact point.', { max: 63 }),
-      externalId: text('Its id.', { max: 128 }),
-      name: text('Its name.', { max: 256 }).optional(),
+      type: text('The type of the object, such as alert.', { max: 63 }),
+      externalId: text('The id of the object.', { max: 128 }),
+      name: text('The name of the object.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),
@@ -143,9 +163,9 @@ export const HostingAccountFacts = facts({
 });
 export type HostingAccountFacts = z.output<typeof HostingAccountFacts>;
 
-/** An account of the service and the credential that opens it. */
+/** The spec of a HostingAccount: an account of the service, and the token to use it. */
 export const HostingAccountSpec = fields(
-  'Which account of the service to use, and how.',
-  accountFields('in this namespace', 'ById'),
+  'The account of the service to use, and how to use it.',
+  accountFields('this namespace', 'ById'),
 );
 export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;

@@ -1,10 +1,10 @@
 /**
  * Restricts which environments a member may reach.
  *
- * To the service an empty list means every environment. Guarantees: the empty list is sent only for `access: Full` and for
- * `onDelete: GrantFullAccess`. Until the spec is edited, no environment is added to the list, and no environment that the spec
- * put there is removed. While a reference does not resolve nothing is sent, except to restore a restriction that the service
- * shows as lifted.
+ * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only for
+ * `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, no environment is added to the list, and no
+ * environment of the spec is removed from it. While a reference does not resolve, nothing is sent, except to restore the
+ * restriction after the service shows full access.
  *
  * Why: docs/design/member-access.md
  */
@@ -39,7 +39,7 @@ function step(pass: AccessPass): AccessStep {
   const { subject, spec, memory, account } = pass;
   if (subject.deleting) return leave(pass);
   const { externalId: membershipId } = spec;
-  const claimed = claimedByOlder(pass, membershipId, `the access of ${membershipId}`, 'membership');
+  const claimed = claimedByOlder(pass, membershipId, `the access of member ${membershipId}`, 'membership');
   if (claimed !== undefined) {
     const facts = inherited(pass, pass.claimant(membershipId)?.name);
     return { ...claimed, ...(facts && { remember: { facts } }) };
@@ -57,10 +57,18 @@ function step(pass: AccessPass): AccessStep {
   return spec.access === 'Full' ? grant(pass, allowed) : restrict(pass, allowed);
 }
 
-/** Gives full access, because spec.access is Full. In no other case is the empty list sent while the resource exists. */
+/**
+ * Gives the member full access, because spec.access is Full. While the resource exists, the empty list is sent in no other
+ * case.
+ */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
-  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give ${pass.spec.externalId} every environment`) };
+  return (
+    holdsBack(pass) ?? {
+      is: 'call',
+      call: openUp(pass, `give member ${pass.spec.externalId} access to every environment`),
+    }
+  );
 }
 
 function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
@@ -70,7 +78,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
-    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that nothing is widened`;
+    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that the access does not become wider`;
     return { is: 'wait', reason: 'ReferenceNotReady', message };
   }
   const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));
@@ -79,7 +87,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   const isAsWanted = sameIds(target, allowed);
   const unseen = unseenIn(pass, ids).filter((id) => !isAsWanted || !allowed.includes(id));
   if (unseen.length > 0) {
-    const message = `there is no environment ${unseen.join(', ')}; nothing is sent until it shows or the spec changes`;
+    const message = `the service shows no environment ${unseen.join(', ')}; nothing is sent until the service shows it or the spec changes`;
     return { is: 'wait', reason: 'EnvironmentNotFound', message };
   }
   if (isAsWanted) return settled(pass, ids);
@@ -87,17 +95,17 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 }
 
 /**
- * Stalls when a reference resolves to another environment than when the spec was applied, because an edit of another resource
- * must not widen this access.
+ * Stalls if a reference resolves to another environment than at the time when the spec was applied. An edit of another
+ * resource must not widen the access of this member.
  */
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} means ${ids.join(', ')} now, and meant another environment when this spec was applied; nothing is sent until the spec is edited, for instance to name it by externalId`;
+  const message = `${named(moved)} refers to environment ${ids.join(', ')} now, and referred to another one when this spec was applied; nothing is sent until the spec is edited, for example to name the environment by externalId`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** Leaves out ids that the service refused and the spec does not name, once they are proved gone. */
+/** Leaves out ids that the service refused and that the spec does not name, once their environments are proved gone. */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -112,8 +120,8 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
 }
 
 /**
- * Restores the restriction when the service shows full access although the spec restricts the member. Uses only the references
- * that resolve.
+ * Restores the restriction if the service shows full access although the spec restricts the member. Sends only existing
+ * environments whose references resolve.
  */
 function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
@@ -122,16 +130,17 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // Accept a reference that now resolves to another environment: one environment too many is still less than full access.
+  // Accept a reference that now resolves to another environment: access to one wrong environment is still less than full
+  // access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
-    const message = `${membershipId} has full access though the spec restricts it, and none of spec.environmentRefs exists any more: an empty list would mean full access, so nothing can be sent; name an environment that exists`;
+    const message = `member ${membershipId} has full access although the spec restricts it, and none of the environments in spec.environmentRefs exists any more. An empty list would mean full access, so nothing is sent; add an environment that exists`;
     return { is: 'stall', reason: 'AccessWiderThanSpec', message };
   }
   const isWhole = unresolved.length === 0 && target.length === ids.length;
   const step = restrictTo(pass, target, { ids: target, isWhole });
   if (step.is !== 'call') return step;
-  const note = `${membershipId} had full access though the spec restricts it; restricting it to ${target.join(', ')} again`;
+  const note = `member ${membershipId} had full access although the spec restricts it; the operator restricts the access to ${target.join(', ')} again`;
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
@@ -142,7 +151,7 @@ function settled(pass: AccessPass, ids: readonly string[]): AccessStep {
   return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
 }
 
-/** Leaves the restriction in the service when the resource is deleted, unless the spec asks to give full access then. */
+/** When the resource is deleted, leaves the restriction in the service, unless the spec asks to give the member full access. */
 function leave(pass: AccessPass): AccessStep {
   const { spec, memory, subject, notes } = pass;
   const { externalId: membershipId } = spec;
@@ -152,34 +161,36 @@ function leave(pass: AccessPass): AccessStep {
   if (isUnknown && !grants) return { is: 'release' };
   const ids = memory.facts.environmentIds ?? [];
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
-  const stays = `the access of ${membershipId} stays as it is in the service${reach}`;
+  const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not distinguish a refusal from a lost answer, and neither proves that this resource made the restriction.
-    return { is: 'release', stays: `${stays}: this resource is not known to have restricted it` };
+    // Status does not show whether the service refused the restriction or its answer was lost. Neither case proves that this
+    // resource made the restriction.
+    return { is: 'release', stays: `${stays}, because this resource is not known to have restricted the access` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
-  if (other !== undefined) return { is: 'release', stays: `${stays}: ${other.name} manages the same member` };
+  if (other !== undefined) return { is: 'release', stays: `${stays}, because ${other.name} manages the same member` };
   const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, readAccess(pass), since);
   if (seen.item === undefined || seen.item.allowedAppEnvIds.length === 0) return { is: 'release' };
   if (notes['grantedAt'] !== undefined && pass.monotonicMs - notes['grantedAt'] < pass.horizonMs) {
-    const message = `${membershipId} was given every environment; waiting until the service shows it`;
+    const message = `member ${membershipId} was given access to every environment; waiting until the service shows the change`;
     return { is: 'wait', reason: 'Deleting', message, retryInMs: 2_000 };
   }
-  const words = `give ${membershipId} every environment, as lifecycle.onDelete: GrantFullAccess asks`;
+  const words = `give member ${membershipId} access to every environment, because lifecycle.onDelete is GrantFullAccess`;
   const call = openUp(pass, words);
   return { is: 'call', call: { ...call, note: (at) => ({ grantedAt: at }), committed: () => ({}) } };
 }
 
-// ---- the call --------------------------------------------------------------------------------------------------
+// ---- sending the list of environments --------------------------------------------------------------------------
 //
-// Sends the list of environments: when to wait, what status records before the call, and what the answer means.
+// Sends a member's list of environments. Decides when to wait, what status records before the call, and what follows from the
+// answer.
 
 /**
- * Restricts the member to a list of environments. `ids` are those in the list that the spec names, and `isWhole` is false when the
- * spec names others, too.
+ * Restricts the member to a list of environments. `ids` are the environments in the list that the spec names; `isWhole` is
+ * false if the spec names other environments, too.
  */
 function restrictTo(
   pass: AccessPass,
@@ -189,7 +200,7 @@ function restrictTo(
   const { spec, memory, subject } = pass;
   const [first, ...others] = target;
   if (first === undefined) {
-    const message = 'spec.environmentRefs names none: an empty list would mean full access, so nothing is sent';
+    const message = 'spec.environmentRefs is empty: an empty list would mean full access, so nothing is sent';
     return { is: 'stall', reason: 'InvalidSpec', message };
   }
   const held = holdsBack(pass) ?? stale(pass);
@@ -199,7 +210,7 @@ function restrictTo(
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // Record the ids before the call: after a lost answer they must still count as asked for by us.
+    // Record the ids in status before the call: if the answer is lost, the ids must still count as requested by this resource.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
       meanwhile: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
@@ -216,17 +227,23 @@ function isObserved({ spec, account }: AccessPass): boolean {
   return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
 
-/** Gives the member every environment: the only place where the empty list is sent. */
+/** Gives the member access to every environment. This is the only place where the empty list is sent. */
 function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
 
-/** Leaves drift uncorrected if the spec asks only to report drift, or if somebody else keeps changing the list. */
+/**
+ * Leaves a difference uncorrected if the spec only asks to report drift, or if somebody else keeps changing the list of
+ * environments.
+ */
 function holdsBack(pass: AccessPass): AccessStep | undefined {
-  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `what ${pass.spec.externalId} may reach`);
+  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `the access of member ${pass.spec.externalId}`);
 }
 
-/** Reads the list right before writing it, because the service adds to the list by itself. */
+/**
+ * Reads the member's list of environments right before it is written, because the service itself may add environments to the
+ * list.
+ */
 function stale(pass: AccessPass): AccessStep | undefined {
   const read = readAccess(pass);
   const begunAt = pass.view.one(read, pass.spec.externalId)?.snapshot.begunAt ?? Number.NEGATIVE_INFINITY;
@@ -249,23 +266,23 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what follows when the list was refused or the answer was lost. */
+/** Decides what to do after the service refused the list of environments, or after its answer was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
-  const words = `changing what ${pass.spec.externalId} may reach: ${message}`;
+  const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;
   if (is === 'inDoubt') {
-    const again = `${words}; its effect is read before it is sent again`;
+    const again = `${failure}; the operator reads the access before it sends the list again`;
     return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const isRefused = isNo(refusal) || is === 'notFound';
   const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if (unknown.length === 0) return undefined;
   const { account, monotonicMs: refusedAt } = pass;
-  const maybe = `${words}; ${unknown.join(', ')}, which the spec does not name, may be gone, and is left out when another look does not find it either`;
+  const maybe = `${failure}; environment ${unknown.join(', ')}, which the spec does not name, may be gone; the operator leaves it out if the next list of environments does not show it either`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
 }
 
-/** Returns the ids that the account's list of environments does not show. */
+/** Returns those of the given ids that are missing from the account's list of environments. */
 function unseenIn({ view, account }: AccessPass, ids: readonly string[]): readonly string[] {
   const list = appEnvsOf(account.accountId);
   return ids.filter((id) => view.one(list, id)?.item === undefined);
@@ -275,13 +292,13 @@ function named(names: readonly string[]): string {
   return names.map((name) => `AppEnvironment ${name}`).join(', ');
 }
 
-/** Which environments a member of the account may see and use. */
+/** The MemberAccess kind: the environments that a member of the account may see and use. */
 export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
   kind: 'MemberAccess',
   plural: 'memberaccesses',
   shortNames: ['maccess'],
   scope: 'Namespaced',
-  summary: 'Which environments a member of the account may see and use.',
+  summary: 'The environments that a member of the account may see and use.',
   life: 'long',
   spec: MemberAccessSpec,
   facts: MemberAccessFacts,
@@ -289,8 +306,8 @@ export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
   idWord: 'membershipId',
   holds: true,
   columns: [
-    { name: 'ACCESS', path: '.spec.access', description: 'What the spec asks for.' },
-    { name: 'IN-EFFECT', path: '.status.access', description: 'What the service shows.' },
+    { name: 'ACCESS', path: '.spec.access', description: 'The access that the spec asks for.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'The access that the service shows.' },
   ],
   selectable: ['.spec.externalId', '.spec.access', '.status.access'],
   needs: ({ environmentRefs = [] }) => ({

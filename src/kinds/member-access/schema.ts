@@ -12,19 +12,22 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { environmentRef } from '../shared/schema.ts';
 
-const Fields = specInAccount('Which environments a member may see and use.', {
+const Fields = specInAccount('The environments that a member may see and use.', {
   externalId: immutable(
-    serviceId('The id of the membership (interface: membershipId).'),
+    serviceId('The id of the membership (API field: membershipId).'),
     'externalId cannot be changed; create another MemberAccess',
   ),
-  access: choice('Full gives all environments, Restricted only those of environmentRefs.', ['Full', 'Restricted']),
+  access: choice('Full gives access to all environments, Restricted only to those in environmentRefs.', [
+    'Full',
+    'Restricted',
+  ]),
   environmentRefs: listOf(
-    'The environments of a restricted member; at least one (interface: allowedAppEnvIds).',
+    'The environments of a restricted member, at least one (API field: allowedAppEnvIds).',
     environmentRef(),
     { max: 500 },
   ).optional(),
   onServiceAdd: choice(
-    'What to do with environments that the service adds by itself, because the member created them. Default: Keep.',
+    'What to do with environments that the service adds to the list because the member created them. Default: Keep.',
     ['Keep', 'Remove'],
   ).optional(),
   lifecycle: lifecycle({
@@ -32,16 +35,16 @@ const Fields = specInAccount('Which environments a member may see and use.', {
     drift,
     onDelete: onDelete(
       ['Retain', 'GrantFullAccess'],
-      'Retain leaves the restriction as it is, GrantFullAccess lifts it. Default: Retain.',
+      'Retain leaves the restriction as it is, GrantFullAccess removes the restriction. Default: Retain.',
     ),
   }),
 });
 
-/** The environments that a member may reach. */
+/** The spec of a MemberAccess: the environments that a member may see and use. */
 export const MemberAccessSpec = withRule(Fields, {
   rule: "(self.access == 'Restricted') == (has(self.environmentRefs) && self.environmentRefs.size() > 0)",
   message:
-    'access: Restricted needs at least one entry in environmentRefs, and access: Full none (an empty list means full access to the service)',
+    'access: Restricted needs at least one entry in environmentRefs, and access: Full none, because the service treats an empty list as full access',
   fieldPath: '.environmentRefs',
   check: ({ access, environmentRefs = [] }) => (access === 'Restricted') === environmentRefs.length > 0,
 });
@@ -50,14 +53,16 @@ export type MemberAccessSpec = z.output<typeof MemberAccessSpec>;
 const ids = (description: string) =>
   listOf(description, idAsShown('The id of an environment.'), { max: 1000 }).optional();
 
-/** The status fields of a member's access. */
+/** The status fields of a MemberAccess. */
 export const MemberAccessFacts = facts({
-  access: text('Full or Restricted, as the service shows it.', { max: 32 }).optional(),
-  environmentIds: ids('The environments that the service allows (interface: allowedAppEnvIds).'),
-  setAppEnvIds: ids('The environments that this resource allowed, for the spec as last applied.'),
+  access: text('The access that the service shows: Full or Restricted.', { max: 32 }).optional(),
+  environmentIds: ids('The environments that the service allows the member to use (API field: allowedAppEnvIds).'),
+  setAppEnvIds: ids('The environments that this resource allowed, according to the spec that was last applied.'),
   askedAppEnvIds: ids(
-    'Other environments that this resource, or one before it for the same member, asked for: where the spec does not name one, it is taken away when the service shows it.',
+    'Other environments that this resource, or an earlier one for the same member, requested. If the service shows one that the spec does not name, the operator removes it from the list.',
   ),
-  serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed.'),
+  serviceAddedEnvironmentIds: ids(
+    'The environments that the member may use because somebody else or the service itself allowed them.',
+  ),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;

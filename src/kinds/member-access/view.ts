@@ -1,6 +1,6 @@
 /**
- * Finds the environments of a member: those that the spec wants, those asked for before, those that the service shows, and
- * those for status.
+ * Computes the environments of a member: those in the spec, those that were requested before, those in the service, and those
+ * for status.
  */
 import { unlessEmpty } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -13,12 +13,12 @@ import type { MemberAccessFacts, MemberAccessSpec } from './schema.ts';
 export type AccessPass = Pass<MemberAccessSpec, MemberAccessFacts>;
 export type AccessStep = Step<MemberAccessFacts>;
 
-/** Returns the read of the environments that this member may reach. */
+/** Returns the read request for the environments that the member may reach. */
 export function readAccess({ account, spec }: AccessPass): Read<MemberAccessItem> {
   return memberAccessOf(account.accountId, spec.externalId);
 }
 
-/** Returns the ids that the spec names, and the references in the spec that do not resolve. */
+/** Returns the ids of the environments in the spec, and the references in the spec that do not resolve. */
 export function wantedOf(pass: AccessPass) {
   const refs = (pass.spec.environmentRefs ?? []).map((ref) => ({ ...ref, id: idOf('AppEnvironment', ref, pass) }));
   return {
@@ -27,7 +27,10 @@ export function wantedOf(pass: AccessPass) {
   };
 }
 
-/** Returns the list that the service shows; undefined before the first read. A newer write of ours replaces what an older read shows. */
+/**
+ * Returns the member's list of environments as the service shows it; undefined before the first read. A list that the operator
+ * wrote after the read replaces the list in the read.
+ */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
   if (seen?.item === undefined) return undefined;
@@ -36,17 +39,20 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** True if the spec changed since it was last applied. Only then are environments added or removed because of the spec. */
+/** True if the spec changed since it was last applied. Only then does the spec add or remove environments. */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
 
-/** Returns the ids that the last applied spec set (`set`), and other ids that this or an earlier resource asked for (`asked`). */
+/**
+ * Returns two lists of ids from status: those that the last applied spec set (`set`), and others that this resource or an
+ * earlier one requested (`asked`).
+ */
 export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] }: MemberAccessFacts) {
   return { set, asked };
 }
 
-/** Returns the status fields once the list in the service has everything that the spec names. */
+/** Returns the status fields to write once the list in the service contains every environment of the spec. */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass.memory.facts);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -54,7 +60,10 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
   return { ...pass.memory.facts, setAppEnvIds: unlessEmpty(kept), askedAppEnvIds: unlessEmpty(others) };
 }
 
-/** Takes over the ids that another resource of this namespace asked for in the same membership, in case this resource replaces that one. */
+/**
+ * Takes over the ids that another MemberAccess of this namespace requested for the same member, in case this resource replaces
+ * the other one.
+ */
 export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;
   const before = pass
@@ -66,7 +75,7 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   return sameIds(all, known) ? undefined : { ...facts, askedAppEnvIds: all };
 }
 
-/** Returns the list to send: the environments of the spec, and environments that others added if the spec keeps them. */
+/** Returns the list of environments to send: those of the spec and, if the spec keeps them, those that others added. */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass.memory.facts);
   const stays = (id: string) =>
@@ -85,7 +94,7 @@ export function sameIds(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((id) => b.includes(id));
 }
 
-/** Builds the status of the member's access. */
+/** Builds the status of a MemberAccess. */
 export function show(pass: AccessPass): Showing<MemberAccessFacts> {
   const { memory, spec } = pass;
   const allowed = memory.id === spec.externalId ? allowedOf(pass) : undefined;
@@ -120,34 +129,38 @@ function addedByOthers(pass: AccessPass, allowed: readonly string[], ids: readon
   return allowed.filter((id) => !ours.includes(id)).toSorted();
 }
 
-/** Warns of environments that stay in the list although the spec does not name them; warns of each environment once. */
+/** Warns once about each environment that stays in the list although the spec does not name it. */
 function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): readonly Notice[] {
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `${spec.externalId} may also reach ${news.join(', ')}: the spec does not name them, and this resource is not known to have set them; they are kept, since onServiceAdd is Keep`;
+  const note = `member ${spec.externalId} may also use ${news.join(', ')}: the spec does not name these environments, and this resource is not known to have added them; they are kept, because onServiceAdd is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
 function widerCondition(isWider: boolean): OwnCondition {
   const wider = about('AccessWiderThanSpec');
   return isWider
-    ? wider.yes('AccessWiderThanSpec', 'the member has full access though the spec restricts it')
+    ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts it')
     : wider.no(
         'AsSpecified',
-        'the member does not have full access, or the spec allows it; status.serviceAddedEnvironmentIds lists the environments that others added',
+        'the member does not have full access, or the spec allows full access; status.serviceAddedEnvironmentIds lists the environments that others added',
       );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
-  if (kept.length === 0) return added.no('NothingAdded', 'no environments are kept that the spec does not name');
-  const message = `${kept.join(', ')}: allowed by others, by the service itself, or by a resource that is gone; kept, since onServiceAdd is Keep. To take it away, set onServiceAdd: Remove, or add it to the spec and remove it again`;
+  if (kept.length === 0)
+    return added.no('NothingAdded', "the operator keeps no environments that others added to the member's list");
+  const message = `${kept.join(', ')} stays allowed although the spec does not name it, because onServiceAdd is Keep; others, the service itself or a deleted resource allowed it. To remove an environment, set onServiceAdd: Remove, or add the environment to the spec and remove it again`;
   return added.yes('AddedByOthers', message);
 }
 
-/** The interface does not show whether the account enforces restrictions. */
+/**
+ * The condition `Enforced`. It is always Unknown, because the service's API does not show whether the account enforces
+ * restrictions.
+ */
 const enforced = about('Enforced').unknown(
   'FeatureNotShown',
-  'the interface does not show whether the account enforces member access; while it does not, every member has full access',
+  "the service's API does not show whether the account enforces member access; if it does not, every member has full access",
 );

@@ -25,12 +25,15 @@ import { aggregations, inSpec, operators, thresholds, MetricAlertFacts, MetricAl
 
 type AlertBody = Parameters<typeof postAppEnvAlert>[0];
 
-/** Matches our mark at the end of a description only, because the user's text before it may contain a copied mark. */
+/**
+ * Matches the operator's mark only at the end of a description, because the user's text before it may contain a copied mark.
+ * The mark identifies the resource that created the alert.
+ */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
 /**
- * Returns the id of the alert's environment. After a lost call, returns the environment that the call was sent to, whatever
- * the reference says.
+ * Returns the id of the alert's environment. While it is not known whether a request created the alert, returns the
+ * environment of that request, even if the reference in the spec resolves to another one now.
  */
 function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
@@ -52,13 +55,16 @@ function contactPointIds(pass: AlertPass): readonly string[] {
   return [...new Set(contactPoints(pass).map(({ id }) => id))].toSorted();
 }
 
-/** Returns the description to send: the user's text, and our mark if this resource created the alert. */
+/**
+ * Returns the description to send: the user's text and, if this resource created the alert, the mark that identifies this
+ * resource.
+ */
 function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
   if (memory.ownership === 'Adopted') return spec.description;
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
-/** Checks an environment that the spec names by id: adoption must be allowed, and the account must show the environment. */
+/** Checks an environment that the spec names by its id: the account must allow adoption, and must show the environment. */
 function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;
@@ -74,11 +80,14 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is created as soon as it does`;
+  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is created as soon as the account shows the environment`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
-/** Stalls before any call on an ingress metric for a database, if the preset of the app is known. */
+/**
+ * Stalls before any call if the spec asks for an ingress metric of a database. Does nothing if the preset of the app is not
+ * known.
+ */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const preset = presetOfEnvironment(pass, environmentOf(pass));
@@ -124,7 +133,8 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     enabled: item.enabled,
     environmentRef: item.appEnvId ?? environmentOf(pass),
   }),
-  // An adopted alert keeps its description if the spec has none: the interface cannot clear it.
+  // If the spec has no description, an adopted alert keeps its own description, because the service's API cannot clear a
+  // description.
   kept: (field) => field === 'description',
   fixed: ['environmentRef'],
   afterCreation: ['enabled'],
@@ -140,7 +150,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
     },
     remove: deleteAlert,
   },
-  // Keep the environment's id in status, to find the alert again when the reference is gone.
+  // Keep the environment's id in status, so that the alert can be found after the reference stops resolving.
   factsOfNext: ({ environmentId }) => ({ environmentId }),
   facts: (pass, { item }) => ({
     environmentId: item?.appEnvId ?? environmentOf(pass),
@@ -151,7 +161,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
-/** Builds the body of a request from these fields. Some fields have another name or other values in the interface. */
+/** Builds the body of a request from these fields. Some fields have other names or other values in the service's API. */
 function bodyOf(fields: Fields): AlertBody {
   const { environmentRef, contactPointRefs, operator, aggregation, ...others } = fields;
   const body = {
@@ -165,7 +175,7 @@ function bodyOf(fields: Fields): AlertBody {
   return definedIn(body) as AlertBody;
 }
 
-/** An alert on one metric of an environment. */
+/** The MetricAlert kind: an alert on one metric of one environment. */
 export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   kind: 'MetricAlert',
   plural: 'metricalerts',
@@ -178,20 +188,24 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   idWord: 'alertId',
   holds: true,
   columns: [
-    { name: 'STATE', path: '.status.state', description: 'Normal, Pending, Firing, NoData or Error.' },
+    {
+      name: 'STATE',
+      path: '.status.state',
+      description: 'The state of the alert: Normal, Pending, Firing, NoData or Error.',
+    },
     {
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'How long ago this state was seen first.',
+      description: 'Time since the current state of the alert was first seen.',
     },
-    { name: 'METRIC', path: '.spec.metric', description: 'What is measured.' },
+    { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {
       name: 'OBSERVED',
       path: '.status.stateObservedTime',
       type: 'date',
       wide: true,
-      description: 'How long ago the state was last seen to be so, as of the last hour.',
+      description: 'Time since the state of the alert was last confirmed, exact to about one hour.',
     },
     { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],

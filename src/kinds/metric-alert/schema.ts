@@ -14,7 +14,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { environmentRef, objectLifecycle, ofOneEnvironment } from '../shared/schema.ts';
 
-/** The metrics that the interface knows, each with the threshold that the interface suggests. */
+/** The metrics in the service's API documentation, each with its default threshold. */
 export const thresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -37,70 +37,75 @@ type Metric = keyof typeof thresholds;
 // The cast is safe: TypeScript types the keys of any object as strings.
 const metrics = Object.keys(thresholds) as [Metric, ...Metric[]];
 
-/** Maps the operators of a spec to the service's words. */
+/** Maps the operators of a spec to the values in the service's API. */
 export const operators = { GreaterThan: 'gt', LessThan: 'lt' } as const;
 export const aggregations = { Mean: 'mean', Max: 'max', Min: 'min', Last: 'last' } as const;
 
 const durations = ['1m', '5m', '10m', '15m', '30m', '1h'] as const;
 const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
-/** Translates a word of the service to the word of the spec; an unknown word stays as it is. */
+/** Translates a value of the service's API to the value in a spec; an unknown value is returned unchanged. */
 export function inSpec(words: Readonly<Record<string, string>>, shown: string | undefined): string | undefined {
   return Object.keys(words).find((choice) => words[choice] === shown) ?? shown;
 }
 
-const Fields = specInAccount('What is watched, when it fires, and who is told.', {
+const Fields = specInAccount('The metric to watch, when the alert fires, and the contact points to notify.', {
   environmentRef: environmentRef(),
-  name: ownName('The name in the service.', { max: 100 }).optional(),
+  name: ownName('The name of the alert in the service.', { max: 100 }).optional(),
   description: text(
-    'What the alert is about. The service shows it with a short mark that says which resource owns it.',
+    'The description of the alert. In the service, it ends with a short mark that identifies the resource that owns the alert.',
     { max: 440 },
   ).optional(),
-  metric: choice('What is measured. Those with the prefix ingress_ are not available for databases.', metrics),
-  operator: choice('Fires while the value is above the threshold (interface: gt), or below it (interface: lt).', [
-    'GreaterThan',
-    'LessThan',
-  ]),
+  metric: choice('The metric to measure. Metrics with the prefix ingress_ are not available for databases.', metrics),
+  operator: choice(
+    'GreaterThan fires while the value is above the threshold (API value: gt), LessThan while it is below (API value: lt).',
+    ['GreaterThan', 'LessThan'],
+  ),
   threshold: number(
-    'The value to compare with. Default: 80 for percentages of CPU and memory, 500 for CPU in millicores, 512 for memory in MB, 1000 requests a second, 1 (5xx) or 10 (4xx) errors a second, 5 (5xx) or 10 (4xx) percent of requests, 2 (p95) or 5 (p99) seconds.',
+    'The threshold. Default: 80 for percentages of CPU and memory, 500 for CPU in millicores, 512 for memory in MB, 1000 requests a second, 1 (5xx) or 10 (4xx) errors a second, 5 (5xx) or 10 (4xx) percent of requests, 2 (p95) or 5 (p99) seconds.',
     { min: -1_000_000_000_000, max: 1_000_000_000_000 },
   ).optional(),
-  duration: choice('How long the condition must hold. Default: 5m.', durations).optional(),
+  duration: choice('Time for which the condition must hold before the alert fires. Default: 5m.', durations).optional(),
   aggregation: choice(
-    'How the values of several containers become one: their mean, the highest, the lowest, or the newest. Default: Mean.',
+    'How to combine the values of several containers: Mean, Max (the highest), Min (the lowest) or Last (the newest). Default: Mean.',
     ['Mean', 'Max', 'Min', 'Last'],
   ).optional(),
-  queryRange: choice('The stretch of time that is looked at. Default: 10m.', queryRanges).optional(),
+  queryRange: choice('The time range of the data that is evaluated. Default: 10m.', queryRanges).optional(),
   contactPointRefs: listOf(
-    'Who is told (interface: contactPointIds).',
+    'The contact points to notify (API field: contactPointIds).',
     objectOrIdRef('A ContactPoint in this namespace, or a contact point by its id', 'contactPointId'),
     { max: 50, min: 1 },
   ),
-  enabled: flag('Whether the alert is evaluated. Default: true.').optional(),
+  enabled: flag('True to evaluate the alert; false to pause it. Default: true.').optional(),
   refreshSeconds: integer(
-    'How often its state is asked for at most, in seconds; 0 shows only what the list of alerts shows, as does managementPolicy: Observe. Default: 120.',
+    "Minimum time between two refreshes of the alert's state, in seconds. With 0, or with managementPolicy: Observe, the state comes only from the list of alerts. Default: 120.",
     { min: 0, max: 86_400 },
   ).optional(),
   externalId: externalId('an alert', 'alertId'),
-  lifecycle: objectLifecycle('Recreate', 'Default: Delete when this resource created it, Retain when it was adopted.'),
+  lifecycle: objectLifecycle(
+    'Recreate',
+    'Default: Delete if this resource created the alert, Retain if the alert was adopted.',
+  ),
 });
 
-/** An alert on one metric of one environment. */
+/** The spec of a MetricAlert: an alert on one metric of one environment. */
 export const MetricAlertSpec = ofOneEnvironment(
   Fields,
-  'cannot be changed: an alert belongs to its environment; create another MetricAlert',
+  'field cannot be changed: an alert belongs to its environment; create another MetricAlert',
 );
 export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
-/** The status fields of an alert. */
+/** The status fields of a MetricAlert. */
 export const MetricAlertFacts = facts({
-  environmentId: text('The id of the environment (interface: appEnvId).', { max: 128 }).optional(),
-  region: text('Where the environment runs.', { max: 128 }).optional(),
-  state: text('Normal, Pending, Firing, NoData or Error (interface: lastKnownState).', { max: 32 }).optional(),
-  previousState: text('The state before.', { max: 32 }).optional(),
-  stateChangeTime: time('When this state was seen first.').optional(),
+  environmentId: text('The id of the environment (API field: appEnvId).', { max: 128 }).optional(),
+  region: text('The region of the environment.', { max: 128 }).optional(),
+  state: text('The state of the alert: Normal, Pending, Firing, NoData or Error (API field: lastKnownState).', {
+    max: 32,
+  }).optional(),
+  previousState: text('The previous state of the alert.', { max: 32 }).optional(),
+  stateChangeTime: time('Time at which the current state of the alert was first seen.').optional(),
   stateObservedTime: time(
-    'When the state was last seen to be so; it is written about once an hour. When nothing has shown the state for an hour, or for three refreshes, Firing says StateStale.',
+    'Time at which the state of the alert was last confirmed, updated about once an hour. If nothing confirms the state for an hour, or for three refreshes if these take longer, the condition Firing has the reason StateStale.',
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;

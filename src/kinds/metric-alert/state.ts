@@ -9,7 +9,10 @@ export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 
 const fires = about('Firing');
 
-/** Maps each state that the interface describes to the condition `Firing`. For any other state the condition is Unknown. */
+/**
+ * Maps each alert state in the service's API documentation to the condition `Firing`. For any other state, the condition is
+ * Unknown.
+ */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
   ['Normal', fires.no('Normal', 'the condition of the alert is not met')],
@@ -18,7 +21,7 @@ const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Error', fires.unknown('EvaluationError', 'the service cannot evaluate the condition of the alert')],
 ]);
 
-/** The result of one evaluation of the alert by the service, as a list or a refresh shows it. */
+/** The result of one evaluation of an alert by the service, as the list of alerts or a refresh shows it. */
 interface Evaluation {
   readonly state?: string | undefined;
   readonly previousState?: string | undefined;
@@ -27,10 +30,16 @@ interface Evaluation {
 
 type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'stateObservedTime'>;
 
-/** A state is stale when nothing has confirmed the state for this long, or for three refreshes if these take longer. */
+/**
+ * Age at which an alert state becomes stale, if nothing has confirmed the state meanwhile. Three refresh intervals count
+ * instead if they are longer.
+ */
 const staleMs = 3_600_000;
 
-/** True if the operator asks the service to refresh the state. A refresh is a call, which a resource that only observes never makes. */
+/**
+ * True if the operator asks the service to refresh the state of the alert. A refresh is a call, and a resource with
+ * `managementPolicy: Observe` makes no calls.
+ */
 function isRefreshed({ spec, account, memory }: AlertPass): boolean {
   const { refreshSeconds, enabled = true, lifecycle } = spec;
   const observes = account.managementPolicy === 'Observe' || lifecycle?.managementPolicy === 'Observe';
@@ -41,7 +50,10 @@ function refreshMs({ spec }: AlertPass): number {
   return (spec.refreshSeconds ?? 120) * 1_000;
 }
 
-/** Returns the newest state: from the last refresh, or from the list if that shows a later evaluation. */
+/**
+ * Returns the newest state of the alert: from the last refresh, or from the list of alerts if the list shows a later
+ * evaluation.
+ */
 export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveState {
   const { id = '', facts } = pass.memory;
   const { state: known, previousState: before, stateChangeTime, stateObservedTime } = facts;
@@ -57,11 +69,11 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
-    // Each write of status costs a request, so update the time only if it is missing or if the state would count as stale.
+    // Each write of status costs a request. So update the time only if it is missing, or if the state would count as stale.
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }
-  // If another client refreshed the state first, the service shows the current state as the previous one too.
+  // If another client refreshed the state first, the service reports the current state as the previous state, too.
   return {
     state,
     previousState: previousState === state ? known : previousState,
@@ -76,7 +88,10 @@ function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefin
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
-/** Returns when the state was last known to hold: when it was observed or, without that time, when it changed. */
+/**
+ * Returns the time at which the alert last had the known state: when the state was observed or, without that time, when it
+ * changed.
+ */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
 }
@@ -88,26 +103,29 @@ function isStale(pass: AlertPass, live: LiveState): boolean {
   return pass.wallMs - Date.parse(heldAt(live)) > Math.max(staleMs, 3 * everyMs);
 }
 
-/** Reports each change of state once, as an event. The first state of an alert is not a change if it is Normal. */
+/** Returns an event for each change of the alert's state. The first state of an alert is not a change if it is Normal. */
 export function notices(pass: AlertPass, name: string, { state: now }: LiveState): readonly Notice[] {
   const before = pass.memory.facts.state;
   if (now === undefined || !states.has(now) || now === before || (before === undefined && now === 'Normal')) return [];
   const type = now === 'Firing' || now === 'Error' ? 'Warning' : 'Normal';
-  return [{ type, reason: `Alert${now}`, note: `alert "${name}" went from ${before ?? 'unknown'} to ${now}` }];
+  return [{ type, reason: `Alert${now}`, note: `alert "${name}" changed from state ${before ?? 'unknown'} to ${now}` }];
 }
 
-/** Builds the condition `Firing`: whether the condition of the alert is met. */
+/** Builds the condition `Firing`, which is True while the alert fires. */
 export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
   if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
-    return fires.unknown('AlertPaused', 'the alert is not enabled, so it is not evaluated');
+    return fires.unknown('AlertPaused', 'the alert is not enabled, so the service does not evaluate it');
   }
   const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the state ${state ?? ''} dates from ${heldAt(live)}, and no newer one has been shown since`;
+    const message = `the alert state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
     return fires.unknown('StateStale', message);
   }
-  if (state === undefined) return fires.unknown('NotRefreshed', 'the state has not been asked for yet');
+  if (state === undefined) return fires.unknown('NotRefreshed', 'the operator has not read the state of the alert yet');
   const unknown = () =>
-    fires.unknown('UnknownAlertState', `the service says "${state}", which this operator does not know`);
+    fires.unknown(
+      'UnknownAlertState',
+      `the service shows the alert state "${state}", which this operator does not know`,
+    );
   return states.get(state) ?? unknown();
 }

@@ -3,7 +3,7 @@ import type { Verdict } from '../../engine/kind/contract/step.ts';
 
 /**
  * Leaves drift in a field uncorrected if the spec asks only to report drift, or if somebody else keeps changing the field.
- * Returns undefined when the drift must be corrected. `what` names the field in messages.
+ * Returns undefined if the drift must be corrected. `what` names the field in messages.
  */
 export function leaveDrift(
   { spec, contested }: Pass<{ readonly lifecycle?: { readonly drift?: 'Correct' | 'Report' | undefined } | undefined }>,
@@ -11,9 +11,13 @@ export function leaveDrift(
   what: string,
 ): Verdict<never> | undefined {
   if (spec.lifecycle?.drift === 'Report') {
-    return { is: 'ready', reason: 'Observed', message: `differs from the spec in ${field}; drift is only reported` };
+    return {
+      is: 'ready',
+      reason: 'Observed',
+      message: `the service differs from the spec in ${field}; drift is only reported`,
+    };
   }
   if (!contested.has(field)) return undefined;
-  const message = `somebody else keeps changing ${what}; it is not corrected for now`;
+  const message = `somebody else keeps changing ${what}; the operator does not correct this drift for now`;
   return { is: 'stall', reason: 'Contested', message };
 }

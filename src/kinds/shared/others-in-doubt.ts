@@ -5,10 +5,11 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 const longestLookMs = 30_000;
 
 /**
- * Waits while another resource has a call in doubt that may still arrive. The wait ends when that call can no longer arrive,
- * even if it is not settled; a new call begins a new wait. `held` says in messages what has to wait.
+ * Waits while it is not known whether a call of another resource took effect. The wait ends when that call can no longer
+ * arrive, even if its effect is still not known; a new call begins a new wait. `held` says in messages what has to wait.
  *
- * Only when a call has ended without an answer does the other resource begin to watch for as long as a call may take and a horizon.
+ * The other resource looks for the effect only after its call has ended without an answer. So the wait covers the duration of
+ * a call, and then the time that the other resource needs to find the effect.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,
@@ -21,12 +22,14 @@ export function awaitDoubts(
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
   if (monotonicMs - besideSince > 2 * callMs + horizonMs + longestLookMs) return undefined;
-  const message = `the outcome of the last call of ${doubtful.name} is not known yet; ${held} before`;
+  const message = `the outcome of the last call of ${doubtful.name} is not known yet; until it is known, ${held}`;
   const note = { ...notes, besideSince, besideOf };
   return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };
 }
 
-/** Returns the AppEnvironments that are bound to an environment of the service, whichever way their specs name it. */
+/**
+ * Returns the AppEnvironments that are bound to an environment of the service, no matter how their specs name the environment.
+ */
 export function boundToEnvironment({ related }: Pick<Pass, 'related'>, appEnvId: string): readonly Related[] {
   return (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);
 }

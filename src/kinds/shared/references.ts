@@ -7,7 +7,7 @@ import type { z } from 'zod';
 /** A reference in a spec: to a resource by its name, or to an object of the service by its id. */
 type Reference = z.output<ReturnType<typeof objectOrIdRef>>;
 
-/** Returns the service's id for a reference; undefined while the named resource has none. */
+/** Returns the id in the service that a reference stands for; undefined while the referenced resource has no id. */
 export function idOf(
   kind: string,
   ref: Reference | undefined,
@@ -16,7 +16,7 @@ export function idOf(
   return ref?.externalId ?? (ref?.name === undefined ? undefined : referred(kind, ref.name)?.id);
 }
 
-/** Returns the resource that a reference requires; an empty list if the reference gives an id. */
+/** Returns the resource that a reference requires, as a list; the list is empty if the reference gives an id. */
 export function needOf(
   kind: string,
   ref: Reference | undefined,

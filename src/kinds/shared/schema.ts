@@ -1,4 +1,4 @@
-/** Parts of specs that more than one kind uses. */
+/** Schema parts that the specs of several kinds use. */
 import type { z } from 'zod';
 import { adoption, drift, lifecycle, managementPolicy, onDelete, onMissing } from '../../engine/kind/schema/parts.ts';
 import {
@@ -25,12 +25,12 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
 /** The largest whole number that JSON holds exactly. */
 const largest = 9_007_199_254_740_991;
 
-/** Builds the schema of a whole number that may be large, such as a generation, or a moment in milliseconds. */
+/** Builds the schema of a whole number that may be large, such as a generation or a time in milliseconds. */
 export const wholeNumber = (description: string) => integer(description, { min: 0, max: largest });
-/** Builds the schema of a count that is absent if the service does not show it. */
+/** Builds the schema of a count that is absent if the service does not show the number. */
 export const count = (description: string) => integer(description, { min: 0, max: 2_000_000_000 }).optional();
 
-/** Builds the schema of names with values, which are written out or taken from Secrets and ConfigMaps. */
+/** Builds the schema of a list of named values. Each value is written in the spec, or taken from a Secret or ConfigMap. */
 export function namedValues(description: string, item: string, name: z.ZodString, max: number) {
   const value = exactlyOne(fields(item, { name, ...valueOrSource() }), ['value', 'valueFrom']);
   return listByKey(description, value, ['name'], { max }).optional();
@@ -41,7 +41,7 @@ export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId')
   return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }
 
-/** Makes environmentRef of a spec immutable. */
+/** Makes the field environmentRef of a spec immutable. */
 export function ofOneEnvironment<Schema extends z.ZodObject<{ environmentRef: z.ZodType }>>(
   schema: Schema,
   message: string,

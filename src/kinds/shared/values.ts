@@ -4,10 +4,13 @@ import type { givenText } from '../../engine/kind/schema/schema.ts';
 import type { Secret } from '../../base/json.ts';
 import type { z } from 'zod';
 
-/** A value in a spec: written out, or taken from a Secret or ConfigMap. */
+/** A value in a spec: written in the spec itself, or taken from a Secret or ConfigMap. */
 export type Valued = z.output<ReturnType<typeof givenText>>;
 
-/** Returns the current value, also from a Secret or ConfigMap; undefined while it cannot be looked up. */
+/**
+ * Returns the current value, read from its Secret or ConfigMap if necessary; undefined while the Secret or ConfigMap cannot be
+ * read.
+ */
 export function valueOf(
   { value, valueFrom }: Valued,
   { secret, configMap }: Pick<Pass, 'secret' | 'configMap'>,
@@ -18,7 +21,7 @@ export function valueOf(
   return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
 }
 
-/** Returns the Secrets and ConfigMaps from which values come; `field` is the path of each value in the spec. */
+/** Returns the Secrets and ConfigMaps that values are taken from; `field` is the path of each value in the spec. */
 export function needsOf(values: readonly (readonly [field: string, valued: Valued])[]): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];
@@ -31,7 +34,7 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
   return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
-/** Turns text into a JSON value: digits become a number, true and false a boolean. */
+/** Turns a text into a JSON value: digits become a number, and `true` and `false` become a boolean. */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';

@@ -1,5 +1,6 @@
 /**
- * Installs a solution: sends the calls that must not happen twice, and decides what follows when an answer is lost.
+ * Sends the calls that install, complete and upgrade a solution. These calls must not happen twice, so this file also decides
+ * what follows when an answer is lost.
  *
  * Why: docs/design/deployments.md#solutions
  */
@@ -47,25 +48,28 @@ import {
 import { valueOf } from '../shared/values.ts';
 
 const collection = 'solutions';
-/** The path of the only input that may be changed after the installation. */
+/** The path of the only input that may change after the installation. */
 const agentImage = 'inputs.agentImage';
 
 type Inputs = Readonly<Record<string, Json>>;
 
-/** Returns the current inputs, with values from Secrets and ConfigMaps. */
+/** Returns the inputs of the solution, with values from Secrets and ConfigMaps filled in. */
 export function inputsOf(pass: SolutionPass): Inputs {
   const rows = (pass.spec.inputs ?? []).map((input) => [input.name, valueOf(input, pass)] as const);
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Returns everything that is sent to the service with these inputs, by its path in the spec. */
+/** Returns all fields that are sent to the service with these inputs, by their paths in the spec. */
 export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
   return { appName, region, ...Object.fromEntries(rows) };
 }
 
-/** Sends the first call of an installation. The call has a journal entry, since a second call would install everything again. */
+/**
+ * Sends the request that starts an installation. The request is recorded in status first, because a second request would
+ * install everything again.
+ */
 export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const { spec, account } = pass;
   const apps = appsOf(account.accountId);
@@ -75,7 +79,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   if (held !== undefined) return held;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
-    const message = `${creating} is installing "${spec.appName}" or has just done so; this one takes its turn after it`;
+    const message = `${creating} is installing "${spec.appName}" or has just installed it; this resource waits until that installation is finished`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
   const before = pass.memory.journal?.create?.excluded;
@@ -92,7 +96,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
 
 function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): SolutionStep {
   const some = apps.slice(0, 5).map(({ appId, name }) => `${appId} "${name}"`);
-  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not make; to continue that one, put its id into spec.externalId; if they are not, choose another spec.appName`;
+  const message = `${some.join(', ')} may be components of an installation "${spec.appName}" that this resource did not create; to continue that installation, set spec.externalId to its id; otherwise choose another spec.appName`;
   return { is: 'stall', reason: 'AlreadyExists', message };
 }
 
@@ -100,7 +104,7 @@ function alreadyExists({ spec }: SolutionPass, apps: readonly AppItem[]): Soluti
 function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<SolutionInstallationFacts> {
   const { spec, account, memory } = pass;
   const { solution, appName, region } = spec;
-  const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'go on installing';
+  const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'continue installing';
   const words = `${what} solution "${solution}" as "${appName}"`;
   return {
     request: postSolutions({
@@ -125,7 +129,7 @@ function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<S
   };
 }
 
-/** Reads a successful answer and returns what to remember; undefined if the answer cannot be read. */
+/** Reads the answer to a successful request and returns what to record in status; undefined if the answer cannot be read. */
 function installed(
   pass: SolutionPass,
   body: unknown,
@@ -146,7 +150,10 @@ function installed(
   };
 }
 
-/** Waits after a failure that names the installation: some components exist, and a request with the same id installs the rest. */
+/**
+ * Waits after an error that contains the id of the installation: some components exist, and another request with this id
+ * creates the others.
+ */
 function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstallationFacts> | undefined {
   const { memory, notes } = pass;
   const id = 'body' in refusal ? installationIdOf(refusal.body) : undefined;
@@ -157,7 +164,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   return {
     is: 'wait',
     reason: 'PartiallyInstalled',
-    message: `installation ${id} is not complete: ${refusal.message}; it is continued under the same id`,
+    message: `installation ${id} is not complete: ${refusal.message}; the operator continues the installation under the same id`,
     retryInMs: growingMs(tries, { firstMs: 5_000, longestMs: 300_000 }),
     note: { tries: tries + 1 },
     remember: {
@@ -167,16 +174,16 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   };
 }
 
-/** Stalls when the service does not know the installation id of a request. */
+/** Stalls if the service does not know the installation id in a request. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || refusal.is !== 'notFound') return undefined;
-  return { is: 'stall', reason: 'Rejected', message: `${words} under the id ${id}: ${refusal.message}` };
+  return { is: 'stall', reason: 'Rejected', message: `${words}, with installation id ${id}: ${refusal.message}` };
 }
 
 /**
- * Settles the first call of an installation when its answer was lost. Sends another call only when nothing in the service can
- * come from the lost one.
+ * Finds out what became of the first request of an installation after its answer was lost. Sends another request only if no
+ * app in the service can come from the first one.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { spec } = pass;
@@ -193,10 +200,10 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     .toSorted()
     .slice(0, 5)
     .join(', ');
-  const lost = `the answer to the installation of "${appName}" is not known`;
+  const lost = `the answer to the installation of "${appName}" was lost`;
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
-      const message = `${lost}; ${ids} may be its components, and until ${inWords} others may show`;
+      const message = `${lost}; ${ids} may be components of this installation, and others may appear until ${inWords}`;
       return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
     }
     const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
@@ -206,7 +213,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
   }
   if (traces.length > 0) {
-    const message = `${lost} and ${ids} may be its components; put the installation's id into spec.externalId, or delete these apps to install again`;
+    const message = `${lost}, and ${ids} may be components of this installation; set spec.externalId to the id of the installation, or delete these apps to install the solution again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
@@ -214,15 +221,15 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (snapshot.begunAt < settledAt) {
-    const message = `${lost}; if no component shows by ${inWords}, "${spec.appName}" is installed`;
+    const message = `${lost}; if no component appears by ${inWords}, "${spec.appName}" is installed again`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
-  // The spec names another installation by now, so begin again with an empty journal.
+  // The name in the spec has changed, so start a new installation with an empty journal.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
 }
 
-/** Returns what to remember of an installation whose answer was lost and whose components all show. */
+/** Returns what to record in status for an installation whose answer was lost, once all its components were found. */
 function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
@@ -231,37 +238,37 @@ function takenFor(
   return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
 }
 
-// ---- under the id of an installation ---------------------------------------------------------------------------
+// ---- requests with the id of an installation -------------------------------------------------------------------
 //
-// Completes an installation whose id is known, and upgrades the agent image of a complete one.
+// Completes an installation whose id is known, and upgrades the agent image of a complete installation.
 //
 // Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
 
-/** How many times one upgrade is sent at most while its answers are lost. */
+/** Maximum number of times that one upgrade is sent if its answers are lost. */
 const mostUpgrades = 2;
 
 /**
- * Completes an installation whose id is known. If the installation is complete by then, a request with an agent image would be
- * an upgrade. So this request has no agent image, which makes it safe to repeat. An upgrade sets the image afterwards.
+ * Completes an installation whose id is known. If the installation turns out to be complete, a request with an agent image
+ * would be an upgrade. So this request has no agent image, and is therefore safe to repeat. A later upgrade sets the image.
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // The empty `meanwhile` makes status say what is requested before the answer is written to it.
+  // `meanwhile` is empty, but must be set: only then does status name the request before it is sent.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
   );
 }
 
 /**
- * Upgrades the agent image of a complete installation. The call is recorded in the journal, because the service never shows
- * which image runs.
+ * Upgrades the agent image of a complete installation. The request is recorded in status first, because the service never
+ * shows which image runs.
  */
 export function upgrade(pass: SolutionPass): SolutionStep {
   const call = installing(pass);
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
   if (doubts === mostUpgrades) {
-    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; change agentImage in spec.inputs to try again`;
+    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
   const held = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);
@@ -270,20 +277,20 @@ export function upgrade(pass: SolutionPass): SolutionStep {
 }
 
 /**
- * Returns the fingerprint to keep while the running agent image is unknown. It matches no image, and shows which upgrade is in
- * doubt and how often that upgrade was sent.
+ * Returns the fingerprint to record while it is not known which agent image runs. The fingerprint matches no image. It encodes
+ * which upgrade is in doubt, and how often that upgrade was sent.
  */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** Returns how often this upgrade was sent and its answer was lost. */
+/** Returns the number of times that this upgrade was sent and its answer was lost. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
-/** Waits after the answer to an upgrade was lost. Nothing is sent while the lost call may still arrive. */
+/** Waits after the answer to an upgrade was lost. Nothing is sent while that request may still arrive. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
@@ -294,9 +301,9 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   if (monotonicMs < settledAt) {
     const next =
       entry.attempt < mostUpgrades
-        ? `the image of the spec is sent once more at ${inWords}`
-        : `it is not sent a third time, and no other image is sent before ${inWords}`;
-    const message = `the answer to the upgrade of "${spec.appName}" is not known; ${next}`;
+        ? `the agent image of the spec is sent again at ${inWords}`
+        : `this upgrade is not sent a third time, and no other upgrade is sent before ${inWords}`;
+    const message = `the answer to the upgrade of "${spec.appName}" was lost; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const { generation = -1, prints = {} } = memory.applied ?? {};
@@ -304,14 +311,14 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   return { is: 'again', remember: { journal: undefined, applied } };
 }
 
-/** Names for the user what stays in the service when the resource is deleted. */
+/** Describes what stays in the service when the resource is deleted. */
 export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFacts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
   if (id !== undefined) {
-    return `installation ${id}${made} stays in the service; spec.externalId: ${id} in another resource takes it up`;
+    return `installation ${id}${made} stays in the service; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
   }
-  if (apps.length > 0) return `an installation whose id was not shown${made} stays in the service`;
+  if (apps.length > 0) return `an installation whose id the service did not show${made} stays in the service`;
   if (journal?.create === undefined) return undefined;
-  return `the answer to the installation of "${journal.create.name}" is not known: if it was carried out, its components stay in the service`;
+  return `the answer to the installation of "${journal.create.name}" was lost; if the service carried out the installation, its components stay in the service`;
 }

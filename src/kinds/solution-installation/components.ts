@@ -1,9 +1,9 @@
 /**
  * Finds the components of an installation: which apps may belong to it, how answers are merged, and whether the components
- * exist.
+ * still exist.
  *
- * The interface neither lists installations nor states how it names their apps. So any app with a fitting name counts as a
- * component, unless another resource made it.
+ * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name counts
+ * as a possible component, unless another resource created the app.
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -18,14 +18,14 @@ export type SolutionStep = Step<SolutionInstallationFacts>;
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
-/** Returns the apps whose name contains the name of the installation. */
+/** Returns the apps whose names contain the name of the installation, compared by letters and digits only. */
 export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
   const name = squashed(appName);
   const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];
   return [...apps].filter((app) => squashed(app.name).includes(name));
 }
 
-/** Returns the apps that no other resource is known to have made. */
+/** Returns those of the given apps that no other resource is known to have created. */
 export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): readonly AppItem[] {
   const isMade = (appId: string) =>
     (pass.related?.('SolutionInstallation', appId) ?? []).length > 0 ||
@@ -40,7 +40,10 @@ export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   return isPart || componentNames(pass).some((name) => squashed(app.name) === squashed(pass.spec.appName + name));
 }
 
-/** Merges the known components with the components in an answer, which may name only some of them or show only their ids. */
+/**
+ * Merges the known components with the components in an answer. The answer may contain only some of the components, or only
+ * their ids.
+ */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
     told.some((other) => one.name !== undefined && other.name === one.name && !isSame(one, other));
@@ -56,7 +59,7 @@ function isSame(one: Component, other: Component): boolean {
   return one.appId !== undefined && one.appId === other.appId;
 }
 
-/** Returns the components. Lists fill in what no answer has shown. */
+/** Returns the components in status, completed with values from the lists of apps and environments. */
 export function completed(pass: SolutionPass): Component[] {
   return (pass.memory.facts.components ?? []).map((component) => completedOne(pass, component));
 }
@@ -67,8 +70,8 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Take the app from the environment itself: an answer lists the ids of apps and environments separately, without saying
-  // which belong together.
+  // Use the app that the environment in the list belongs to: an answer lists the ids of apps and environments separately,
+  // without saying which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -79,7 +82,10 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
   return items.length === 1 ? items[0]?.appEnvId : undefined;
 }
 
-/** Returns the catalog's name of a component if its app is named after the installation and that component; else the app's name. */
+/**
+ * Returns a name for the component that has this app. If the app is named after the installation and a component in the
+ * catalog, returns the name in the catalog; otherwise returns the name of the app.
+ */
 function componentName(pass: SolutionPass, appId: string): string | undefined {
   const { view, account, spec } = pass;
   const app = view.one(appsOf(account.accountId), appId)?.item;
@@ -89,7 +95,7 @@ function componentName(pass: SolutionPass, appId: string): string | undefined {
   return componentNames(pass).find((name) => squashed(app.name) === squashed(spec.appName + name)) ?? app.name;
 }
 
-/** Returns the names of the solution's components in the catalog. */
+/** Returns the names of the solution's components, as the catalog lists them. */
 function componentNames({ view, account, spec }: SolutionPass): readonly string[] {
   const solution = view.all(solutionsOf(account.accountId))?.items.get(spec.solution);
   return solution?.components.map(({ name }) => name) ?? [];
@@ -105,12 +111,13 @@ function squashed(name: string): string {
 }
 
 /**
- * Looks for components whose environments are missing from lists. They count as gone only after two lists, one poll apart,
- * because the interface cannot read a single environment. The spec says if they are created again.
+ * Looks for components whose environments are missing from the list of environments. A component counts as gone only after two
+ * lists, read one poll interval apart, because the service's API cannot read a single environment. The spec says whether the
+ * component is created again.
  */
 export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote, monotonicMs, horizonMs } = pass;
-  // A list may be outdated, so it proves nothing about components that were made just now.
+  // A list may be outdated, so it proves nothing about components that were created a moment ago.
   if (wrote !== undefined && monotonicMs - wrote.at < horizonMs) return undefined;
   const list = appEnvsOf(account.accountId);
   for (const component of memory.facts.components ?? []) {
@@ -118,7 +125,7 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
     if (environmentId === undefined) continue;
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.item !== undefined) continue;
-    const message = `the environment ${environmentId} of component ${name ?? ''} is not found in the service; looking once more before it counts as gone`;
+    const message = `the service does not show environment ${environmentId} of component ${name ?? ''}; the operator checks once more before the component counts as gone`;
     const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
     return waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
   }
@@ -130,20 +137,20 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   const { appId = '', environmentId = '', name = appId } = component;
   const what = `component ${name} (app ${appId}, environment ${environmentId})`;
   if (spec.lifecycle?.onMissing !== 'Recreate') {
-    const message = `${what} is gone from the service, wholly or in part, and is not created again`;
+    const message = `${what} is partly or wholly gone from the service, and is created again only if lifecycle.onMissing is Recreate`;
     return { is: 'stall', reason: 'ObjectGone', message };
   }
   const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return blind;
   if (memory.id === undefined) {
-    const message = `${what} is gone, and the installation's id is not known; put it into spec.externalId`;
+    const message = `${what} is gone, and the id of the installation is not known; to create the component again, set spec.externalId to that id`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);
   return { is: 'again', remember: { facts: { ...memory.facts, components, complete: false } }, note: {} };
 }
 
-/** Waits while components change their state: an answer says only that the request was accepted. */
+/** Waits while the environments of components are being updated: an answer says only that the service accepted the request. */
 export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote } = pass;
   const list = appEnvsOf(account.accountId);
@@ -162,7 +169,10 @@ export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   return again.is === 'read' ? { ...updating, awaits: again } : again;
 }
 
-/** Returns the components with their states from the newest list; without a list the last known states stay. */
+/**
+ * Returns the components with the states of their environments from the newest list. Without a list, the states in status are
+ * kept.
+ */
 export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
   const components = (memory.facts.components ?? []).map((component) => {
@@ -178,12 +188,15 @@ export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'c
   return { ...(components.length > 0 && { components }), componentsRunning: `${running}/${all}` };
 }
 
-/** Returns the ids of the components' environments, as far as they are known. */
+/** Returns the ids of the components' environments, as far as the ids are known. */
 export function environmentIds(pass: SolutionPass): readonly string[] {
   return completed(pass).flatMap(({ environmentId }) => environmentId ?? []);
 }
 
-/** Waits while an environment of a component changes or does not show, or while a deployment to it may still arrive. */
+/**
+ * Waits while an environment of a component is being updated or is missing from the list, or while it is not known whether a
+ * deployment to the environment took effect.
+ */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt } = pass;
   const list = appEnvsOf(account.accountId);
@@ -191,8 +204,11 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.snapshot.begunAt < askedAt) return readOf(pass, list, askedAt);
     if (seen.item === undefined || isUnderWay(seen.item.status)) {
-      const what = seen.item === undefined ? 'does not show' : 'is being updated';
-      const message = `environment ${environmentId} ${what}; the solution is upgraded after that`;
+      const what =
+        seen.item === undefined
+          ? `the service does not show environment ${environmentId}`
+          : `environment ${environmentId} is being updated`;
+      const message = `${what}; the solution is upgraded afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');
@@ -201,12 +217,16 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   return undefined;
 }
 
-/** Tolerance for the creation time of a component: the call is sent a little later than the last list, and clocks differ. */
+/**
+ * Tolerance for the creation time of a component: the request is sent a little later than the last list was read, and clocks
+ * differ.
+ */
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the components that the lost call made: one new app for each component in the catalog, with a matching name, made
- * while the call could arrive, and not made by another resource. Returns undefined if anything else could explain these apps.
+ * Finds the components that a request with a lost answer created. There must be one new app for each component in the catalog,
+ * with a matching name, created while the request could arrive, and not created by another resource. Returns undefined if
+ * these apps could have another explanation.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
@@ -226,13 +246,16 @@ export function presumed(
   return fitting.flat().map(({ appId }, at) => ({ name: names[at], appId }));
 }
 
-/** True if another resource has the app, or may be creating the app by a call of its own. */
+/** True if another resource manages the app, or may be creating an app with this name. */
 function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
   const apps = appsOf(pass.account.accountId).key;
   return (pass.related?.('HostedApp', appId) ?? []).length > 0 || pass.creating(apps, name) !== undefined;
 }
 
-/** True if the app was made while the lost call could arrive, by the service's clock; also true if the app shows no creation time. */
+/**
+ * True if the app was created, by the service's clock, while the request with the lost answer could arrive. Also true if the
+ * app shows no creation time.
+ */
 function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
   const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);

@@ -3,27 +3,27 @@ import { externalId, lifecycle, managementPolicy, onMissing, specInAccount } fro
 import { annotated, facts, flag, idAsShown, immutable, listOf, shown, text } from '../../engine/kind/schema/schema.ts';
 import { namedValues } from '../shared/schema.ts';
 
-/** A curated set-up of several components. */
-export const SolutionInstallationSpec = specInAccount('Which solution to install, and where.', {
+/** The spec of a SolutionInstallation: a curated set-up of several components. */
+export const SolutionInstallationSpec = specInAccount('The solution to install, and where to install it.', {
   solution: immutable(
-    text('The solution, by the name under which status.catalog of the account lists it (interface: solutionSlug).', {
+    text('The name of the solution, as status.catalog of the account lists it (API field: solutionSlug).', {
       min: 1,
       max: 128,
       pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     }),
     'solution cannot be changed; create another SolutionInstallation',
   ),
-  appName: text('The name for what is created.', { min: 1, max: 128 }),
-  region: text('The region to install in.', { min: 1, max: 128 }),
+  appName: text('The name of the installation (API field: appName).', { min: 1, max: 128 }),
+  region: text('The region to install the solution in.', { min: 1, max: 128 }),
   inputs: namedValues(
-    'What the solution asks for.',
+    'The inputs that the solution needs.',
     'An input.',
-    text('Its name in the service.', { min: 1, max: 128 }),
+    text('The name of the input in the service.', { min: 1, max: 128 }),
     50,
   ),
   externalId: annotated(externalId('an installation', 'installationId'), {
     description:
-      'The id of an existing installation, to complete or continue it. It is sent with the request, which then creates only what is missing (interface: installationId). It cannot be changed once the service has answered.',
+      'The id of an existing installation, to complete or continue it (API field: installationId). The id is sent with the request, which then creates only missing components. The id cannot be changed once the service has answered.',
   }),
   lifecycle: lifecycle({
     managementPolicy,
@@ -32,28 +32,29 @@ export const SolutionInstallationSpec = specInAccount('Which solution to install
 });
 export type SolutionInstallationSpec = z.output<typeof SolutionInstallationSpec>;
 
-/** The status fields of an installation. */
+/** The status fields of a SolutionInstallation. */
 export const SolutionInstallationFacts = facts({
   components: listOf(
-    'What was created.',
+    'The components that were created.',
     shown('A component.', {
-      name: text('The name of the component: from the answer to the installation, else from the catalog or its app.', {
+      name: text('The name of the component, from the answer to the installation, from the catalog, or from its app.', {
         max: 256,
       }).optional(),
-      appId: idAsShown('The id of its app.').optional(),
-      environmentId: idAsShown('The id of its environment (interface: appEnvId).').optional(),
-      state: text('The status of its environment, in the words of the service; Missing where it does not show.', {
-        max: 64,
-      }).optional(),
+      appId: idAsShown("The id of the component's app.").optional(),
+      environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
+      state: text(
+        "The status of the component's environment in the service; Missing if the service does not show the environment.",
+        { max: 64 },
+      ).optional(),
     }),
     { max: 50 },
   ).optional(),
   complete: flag(
-    'Whether the service reported all components as created; false when it said that some are missing.',
+    'True if the service reported all components as created; false if it reported that some are missing.',
   ).optional(),
-  componentsRunning: text('How many components run, of all: 2/3.', { max: 16 }).optional(),
+  componentsRunning: text('Number of running components out of all components, such as 2/3.', { max: 16 }).optional(),
   postInstallNote: text(
-    'What you must do before all components are connected. Not shown where an input is a secret: read it in the service.',
+    "The step that you must do before all components are connected. Not shown if an input is a secret: read the note in the service's console.",
     { max: 8192 },
   ).optional(),
 });

@@ -19,7 +19,7 @@ import {
 } from './components.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Inputs that a personal subscription does not need. */
+/** Inputs that are not required if agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
 function step(pass: SolutionPass): SolutionStep {
@@ -28,7 +28,7 @@ function step(pass: SolutionPass): SolutionStep {
   const { externalId } = spec;
   const isOther = externalId !== undefined && externalId !== memory.id;
   if (isOther && memory.id !== undefined && memory.facts.complete !== undefined) {
-    const message = `spec.externalId names ${externalId}, and this resource has installation ${memory.id}; take the change back, or create another resource for the other installation`;
+    const message = `spec.externalId names installation ${externalId}, but this resource has installation ${memory.id}; undo the change, or create another resource for the other installation`;
     return { is: 'stall', reason: 'Immutable', message };
   }
   const id = externalId ?? memory.id;
@@ -41,7 +41,7 @@ function step(pass: SolutionPass): SolutionStep {
   return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
 }
 
-/** Adopts the installation that spec.externalId names. */
+/** Binds the resource to the installation that spec.externalId names. */
 function resume(pass: SolutionPass, id: string): SolutionStep {
   const known = pass.memory.id === undefined && pass.memory.facts.complete !== undefined;
   const isForeign = !known && pass.memory.journal === undefined;
@@ -50,7 +50,7 @@ function resume(pass: SolutionPass, id: string): SolutionStep {
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }
 
-/** Stalls on a solution or inputs that the catalog shows to be wrong, before anything is sent. */
+/** Stalls before anything is sent if the catalog does not have the solution, or if a required input is missing. */
 function admit(pass: SolutionPass): SolutionStep | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);
@@ -70,7 +70,7 @@ function admit(pass: SolutionPass): SolutionStep | undefined {
     (name) => inputs[name] === undefined && !(isPersonal && notPersonal.includes(name)),
   );
   if (missing.length === 0) return undefined;
-  const message = `spec.inputs lacks ${missing.join(', ')}, which ${spec.solution} asks for`;
+  const message = `spec.inputs lacks ${missing.join(', ')}, which solution ${spec.solution} requires`;
   return { is: 'stall', reason: 'InvalidSpec', message };
 }
 
@@ -83,12 +83,12 @@ function keep(pass: SolutionPass): SolutionStep {
     .map(([field]) => field);
   const fixed = [...changed, ...Object.keys(leftPrints(pass))].filter((field) => field !== 'inputs.agentImage');
   if (fixed.length > 0) {
-    const message = `${fixed.join(', ')} cannot be changed once the solution is installed; only inputs.agentImage can`;
+    const message = `${fixed.join(', ')} cannot be changed after the solution is installed; only inputs.agentImage can be changed`;
     return { is: 'stall', reason: 'Immutable', message };
   }
   if (changed.length > 0 && memory.id === undefined) {
     const message =
-      'inputs.agentImage has changed, and the service did not show the id of the installation; put it into spec.externalId';
+      'inputs.agentImage has changed, but the service did not show the id of the installation; set spec.externalId to that id';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const { accountId } = pass.account;
@@ -98,7 +98,8 @@ function keep(pass: SolutionPass): SolutionStep {
   if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };
   }
-  // An upgrade of an installation that is not complete would make what is missing, and not set the image.
+  // Upgrade only after all components were found: with a missing component, the same request would create the component and
+  // not set the image.
   if (changed.length > 0) return upgrade(pass);
   const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass)) };
   const applied = { generation: subject.generation, prints };
@@ -107,56 +108,71 @@ function keep(pass: SolutionPass): SolutionStep {
   if (moving !== undefined) return moving;
   if (memory.ownership === 'Presumed') return onlyPresumed(pass);
   const note = isDone(pass) ? undefined : memory.facts.postInstallNote;
-  const message = note === undefined ? `${spec.solution} is installed` : `installed; to be done by you: ${note}`;
+  const message =
+    note === undefined
+      ? `${spec.solution} is installed`
+      : `the solution is installed; you still have to do this step: ${note}`;
   return { is: 'ready', message, note: {} };
 }
 
-/** Reports in a message which components are presumed to come from the installation whose answer was lost. */
+/**
+ * Reports the installation as Ready although its answer was lost. The message names the components that are presumed to come
+ * from the installation.
+ */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
-  const message = `the answer to the installation of "${spec.appName}" was lost; ${made.join(', ')} can only come from it, so they count as its components; to upgrade it, put the installation's id into spec.externalId`;
+  const message = `the answer to the installation of "${spec.appName}" was lost; ${made.join(', ')} can only come from this installation, so they count as its components; to upgrade the solution, set spec.externalId to the id of the installation`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
-/** The annotation by which a person says that the step in the service's note is done. */
+/** The annotation by which a person confirms that the step in the service's post-install note is done. */
 export const doneAnnotation = 'apphosting.dev/post-install-done';
 
 function isDone({ subject }: SolutionPass): boolean {
   return subject.annotations[doneAnnotation] === 'true';
 }
 
-/** Builds the condition `PostInstallPending`: the service's note asks a person for something that is not done yet. */
+/**
+ * Builds the condition `PostInstallPending`, which is True if the service's note asks for a step that no person has confirmed
+ * yet.
+ */
 function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
   const { postInstallNote, complete } = pass.memory.facts;
   if (complete === undefined) {
-    return pending.unknown('ReadingService', 'the installation has not been answered yet');
+    return pending.unknown('ReadingService', 'the service has not answered the request for the installation yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the answer was lost, and with it any step that you must do; look in the console, then annotate this resource with ${doneAnnotation}: "true"`;
+    const message = `the answer to the installation was lost, and with it any note about a step that you must do; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'nothing is left to be done by you');
+    return pending.no('NothingToDo', 'there is no step left for you to do');
   }
-  const message = `${postInstallNote.replace(/\.$/, '')}; once it is done, annotate this resource with ${doneAnnotation}: "true"`;
+  const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
 }
 
-/** Returns the fingerprints of fields that were sent and are no longer in the spec: the service keeps their values. */
+/**
+ * Returns the fingerprints of fields that were sent and are no longer in the spec. The service keeps the values of these
+ * fields.
+ */
 function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
   const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
   return Object.fromEntries(left);
 }
 
-/** Translates the names of an input in refusals to its path in the spec. Leaves a plain word unchanged, because it may mean anything. */
+/**
+ * Returns pairs for error messages of the service: the name of an input, and the path in the spec to replace the name with. A
+ * name that is an ordinary word is left out, because it may mean something else in a message.
+ */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
   return [[`inputs.${name}`, place], ...(/[a-z][A-Z]/.test(name) ? [[name, place] as const] : [])];
 }
 
-/** A curated set-up of several components, installed in one step. */
+/** The SolutionInstallation kind: a curated set-up of several components, installed in one step. */
 export const solutionInstallation = defineKind<SolutionInstallationSpec, SolutionInstallationFacts>({
   kind: 'SolutionInstallation',
   plural: 'solutioninstallations',
@@ -170,8 +186,12 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'How many components run, of all.' },
-    { name: 'REGION', path: '.spec.region', wide: true, description: 'Where it is installed.' },
+    {
+      name: 'COMPONENTS',
+      path: '.status.componentsRunning',
+      description: 'Number of running components out of all components.',
+    },
+    { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
   needs: ({ inputs = [] }) => needsOf(inputs.map((input) => [`inputs (${input.name})`, input])),

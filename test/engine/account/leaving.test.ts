@@ -122,7 +122,9 @@ describe('an account that is deleted', () => {
 
     world.delete('HostingAccount', 'default');
     await world.run(30_000);
-    expect(ready(world, 'HostingAccount', 'default')).toContain('InUse: still used by ContactPoint team/ops');
+    expect(ready(world, 'HostingAccount', 'default')).toContain(
+      'InUse: the account is still used by ContactPoint team/ops',
+    );
     world.delete('ContactPoint', 'ops');
     await world.run(30_000);
 

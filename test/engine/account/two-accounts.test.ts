@@ -106,7 +106,7 @@ describe('two account resources for one account of the service', () => {
 
     world.delete('ContactPoint', 'ops');
     await world.run(10_000);
-    expect(messageOf(world, 'ContactPoint', 'ops')).toContain('1 alert uses it');
+    expect(messageOf(world, 'ContactPoint', 'ops')).toContain('one alert uses the contact point');
     world.delete('MetricAlert', 'cpu', 'other');
     await world.run(40_000);
 

@@ -40,7 +40,7 @@ describe('a deletion that the service refuses', () => {
     world.delete('ContactPoint', 'ops');
     await world.run(1_000);
 
-    expect(messageOf(world, 'ContactPoint', 'ops')).toContain('1 alert uses it, MetricAlert cpu among them');
+    expect(messageOf(world, 'ContactPoint', 'ops')).toContain('one alert uses the contact point (MetricAlert cpu)');
     expect(eventsOf(world)).toContainEqual(expect.stringMatching(/^Warning DeletionBlocked /u));
   });
 

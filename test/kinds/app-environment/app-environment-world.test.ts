@@ -187,7 +187,7 @@ describe('an AppEnvironment in a world', () => {
       const doubt = messageOf(world, kind, name);
       await world.run(400_000);
 
-      expect(doubt).toContain('once more');
+      expect(doubt).toContain('the call is sent again');
       expect(conditionOf(world, kind, name)).toBe('True/InSync');
       expect(images(await environmentOf(world, 'env_web_staging')).filter((image) => image === 'r/x:2')).toHaveLength(
         1,
@@ -499,7 +499,7 @@ describe('an AppEnvironment in a world', () => {
 
       expect(conditionOf(world, 'AppEnvironment', 'job')).toBe('False/Rejected');
       expect(messageOf(world, 'AppEnvironment', 'job')).toContain(
-        'spec.startupConfig is not taken for jobs: take it out',
+        'spec.startupConfig is not allowed for a job: remove it',
       );
       expect(world.sent.filter(({ method }) => method === 'POST')).toEqual([]);
     },

@@ -110,7 +110,7 @@ describe('a contact point of a chat that takes https only', () => {
 
       expect(conditionOf(world, kind, 'chat')).toBe('False/Rejected');
       expect(messageOf(world, kind, 'chat')).toBe(
-        `spec.${way}.webhookUrl: key "url" of Secret hook does not hold an https URL`,
+        `spec.${way}.webhookUrl: key "url" of Secret hook: the value is not an https URL`,
       );
       expect(world.sent).toEqual([]);
 
@@ -135,7 +135,7 @@ describe('a contact point that is deleted while an alert uses it', () => {
     world.delete(kind, 'on-call');
     await world.run(600_000);
     expect(messageOf(world, kind, 'on-call')).toContain(
-      '1 alert uses it, MetricAlert cpu among them; delete or change',
+      'one alert uses the contact point (MetricAlert cpu); delete or change',
     );
 
     world.delete('MetricAlert', 'cpu');

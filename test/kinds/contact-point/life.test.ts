@@ -19,10 +19,10 @@ async function urlOf(world: InProcess, name: string): Promise<unknown> {
 
 describe('a contact point', () => {
   it.each([
-    ['', 'is empty'],
-    [' \n', 'is empty'],
-    ['****', 'holds a masked value'],
-    ['https://hook.example.com/****', 'holds a masked value'],
+    ['', 'the value is empty'],
+    [' \n', 'the value is empty'],
+    ['****', 'the value is masked'],
+    ['https://hook.example.com/****', 'the value is masked'],
   ])(
     'is not said to be in sync with a Secret that becomes %j, for which the service keeps the old one',
     async (value, flaw) => {
@@ -38,7 +38,7 @@ describe('a contact point', () => {
       await world.run(1_800_000);
 
       expect(conditionOf(world, 'ContactPoint', 'hook')).toBe('False/Rejected');
-      expect(messageOf(world, 'ContactPoint', 'hook')).toContain(`spec.webhook.url: key "url" of Secret hook ${flaw}`);
+      expect(messageOf(world, 'ContactPoint', 'hook')).toContain(`spec.webhook.url: key "url" of Secret hook: ${flaw}`);
       expect(world.sent.slice(sent)).toEqual([]);
 
       world.secret('hook', { url: 'https://hook.example.com/two' });

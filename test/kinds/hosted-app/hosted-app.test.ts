@@ -296,7 +296,7 @@ describe('an app', () => {
     const step = settledStep(hostedApp, { spec: { ...image, preset: 'NEXTJS' }, shown: shownApp() });
 
     expect(step).toMatchObject({
-      message: 'spec.preset NEXTJS is none of the presets of the account; did you mean NEXT_JS?',
+      message: 'the account does not offer the preset NEXTJS of the spec; did you mean NEXT_JS?',
     });
   });
 

@@ -41,7 +41,9 @@ describe('a pause that the service asks for', () => {
     const waiting = ['first', 'second'].map((name) => conditionOf(world, 'ContactPoint', name));
 
     expect(waiting).toEqual(['False/Throttled', 'False/Throttled']);
-    expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toContain('2 resources wait for that');
+    expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toContain(
+      'resources that wait for the service: 2',
+    );
   });
 
   it('is told by a new resource at once, with its end', async () => {
@@ -78,7 +80,7 @@ describe('a pause that the service asks for', () => {
 
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
     expect(messageOf(world, 'HostingAccount', 'default', 'Throttled')).toMatch(
-      /fewer are sent until 2026-01-01T00:00:4\dZ$/,
+      /fewer requests until 2026-01-01T00:00:4\dZ/,
     );
 
     await world.run(60_000);

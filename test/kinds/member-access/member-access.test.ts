@@ -339,11 +339,11 @@ describe('the access of a member', () => {
   });
 
   it.each([
-    ['nothing was asked for', {}, 'this resource is not known to have restricted it'],
+    ['nothing was asked for', {}, 'this resource is not known to have restricted the access'],
     [
       'what was asked for was never answered with a yes',
       { askedAppEnvIds: ['a'] },
-      'this resource is not known to have restricted it',
+      'this resource is not known to have restricted the access',
     ],
   ])('is not opened at the end of what was never applied, and says why: %s', (_because, facts, why) => {
     const step = settledStep(memberAccess, {
@@ -433,7 +433,9 @@ describe('the access of a member', () => {
       memory: applied(1, 'old'),
     });
 
-    expect(step).toMatchObject({ message: expect.stringContaining('AppEnvironment web means new now') as string });
+    expect(step).toMatchObject({
+      message: expect.stringContaining('AppEnvironment web refers to environment new now') as string,
+    });
   });
 
   describe('that the service refuses with what the spec does not name', () => {

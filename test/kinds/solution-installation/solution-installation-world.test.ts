@@ -378,7 +378,7 @@ describe('SolutionInstallation whose status is lost', () => {
     await world.run(5_000);
 
     expect(eventsOf(world)).toContainEqual(
-      expect.stringContaining('the answer to the installation of "jobs" is not known'),
+      expect.stringContaining('the answer to the installation of "jobs" was lost'),
     );
   });
 
@@ -456,7 +456,7 @@ describe('SolutionInstallation beside others', () => {
     world.apply('SolutionInstallation', 't', { ...queue, externalId: installationId });
     await world.run(60_000);
 
-    expect(mistyped).toContain('under the id inst_mistyped');
+    expect(mistyped).toContain('with installation id inst_mistyped');
     expect(sent).toBe(2);
     expect(conditionOf(world, 'SolutionInstallation', 't')).toBe('True/InSync');
     expect(await installations(world)).toBe(3);

@@ -75,7 +75,7 @@ export const clusterHostingAccount: Verdicts = {
     {
       because: 'Exists takes none',
       spec: expression({ key: 'team', operator: 'Exists', values: ['a'] }),
-      says: 'Exists and DoesNotExist take none',
+      says: 'Exists and DoesNotExist take no values',
     },
     {
       because: 'labels have a length',

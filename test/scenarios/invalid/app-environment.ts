@@ -93,12 +93,12 @@ export const appEnvironment: Verdicts = {
     {
       because: 'a component needs its solution',
       spec: { component: 'queue' },
-      says: 'component and solutionRef go together',
+      says: 'set both component and solutionRef, or neither',
     },
     {
       because: 'a solution is not enough',
       spec: { ...spec, solutionRef: { name: 'a' } },
-      says: 'component and solutionRef go together',
+      says: 'set both component and solutionRef, or neither',
     },
     {
       because: 'two deployments',

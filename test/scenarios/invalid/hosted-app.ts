@@ -118,28 +118,28 @@ export const hostedApp: Verdicts = {
     {
       because: 'a database with an image',
       spec: { port: 5432, image, preset: 'POSTGRESQL' },
-      says: 'a database has neither source nor image',
+      says: 'a database must have neither source nor image',
     },
     {
       because: 'a database with a source',
       spec: { ...built, preset: 'MYSQL' },
-      says: 'a database has neither source nor image',
+      says: 'a database must have neither source nor image',
     },
     {
       because: 'a database of the catalog with an image',
       spec: { port: 1234, image, preset: 'NEW_DB', atCreation: { database: { disk: 1 } } },
-      says: 'a database has neither source nor image',
+      says: 'a database must have neither source nor image',
     },
-    { because: 'source of nothing', spec: { port: 80, source: {} }, says: 'source needs git, or cliDeployment: true' },
+    { because: 'source of nothing', spec: { port: 80, source: {} }, says: 'source needs git or cliDeployment: true' },
     {
       because: 'source from two places',
       spec: { port: 80, source: { git, cliDeployment: true } },
-      says: 'source needs git, or cliDeployment: true',
+      says: 'source needs git or cliDeployment: true',
     },
     {
       because: 'cliDeployment: false is nothing',
       spec: { port: 80, source: { cliDeployment: false } },
-      says: 'source needs git, or cliDeployment: true',
+      says: 'source needs git or cliDeployment: true',
     },
     {
       because: 'two Dockerfiles',
@@ -243,13 +243,13 @@ export const hostedApp: Verdicts = {
       because: 'the version is for creation',
       from: spec,
       to: { ...spec, atCreation: { presetVersion: '2' } },
-      says: 'atCreation can only be given when the resource is created',
+      says: 'atCreation field can only be given when the resource is created',
     },
     {
       because: 'so are sizes',
       from: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 1 } } },
       to: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 2 } } },
-      says: 'atCreation can only be given when the resource is created',
+      says: 'atCreation field can only be given when the resource is created',
     },
     {
       because: 'an app keeps its name',
@@ -267,7 +267,7 @@ export const hostedApp: Verdicts = {
       because: 'an app with an image becomes no database',
       from: { ...spec, preset: 'CUSTOM' },
       to: { ...spec, preset: 'REDIS' },
-      says: 'a database has neither source nor image',
+      says: 'a database must have neither source nor image',
     },
     {
       because: 'everything else moves',
