@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** The namespace of the operator, in an installation as in a sandbox. */
+/** The namespace in which the operator runs, both in an installation and in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
 /** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
@@ -39,7 +39,10 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** Whether the argument that the command's name shows must be given. Without this field the command takes no argument. */
+  /**
+   * Says if the argument that the command's name shows is needed or optional. Without this field the command takes no
+   * argument.
+   */
   readonly operand?: 'needed' | 'optional';
 }
 
@@ -48,19 +51,20 @@ export type Settings<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends { readonly schema: z.ZodType<infer T> } ? T : boolean;
 };
 
-/** The parsed command line: settings and argument, or the help text that was asked for. */
+/** The parsed command line: settings and argument, or the help text if the user passed `--help`. */
 type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
 
 /** A problem that ends a command. The command prints its message in one line. */
 export class Trouble extends Error {}
 
-/** Says that a command line is not valid. */
+/** Thrown when a command line is not valid. */
 export class UsageError extends Trouble {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses the flags of a command; an absent flag takes its environment variable, else its default. Throws a `UsageError` if one is wrong.
+ * Parses the flags of a command. A flag that is not given gets the value of its environment variable, or else its
+ * default. Throws a `UsageError` if a flag is wrong.
  */
 export function parseFlags<F extends Flags>(
   command: CommandLine<F>,
@@ -79,7 +83,7 @@ export function parseFlags<F extends Flags>(
   return { settings: settings as Settings<F>, operand: given.operand };
 }
 
-/** Writes the text of `--help`. */
+/** Returns the text that `--help` prints for a command. */
 export function helpOf(command: CommandLine<Flags>): string {
   const rows = Object.entries(command.flags).map(([key, flag]) => {
     const short = flag.short === undefined ? '' : `-${flag.short}, `;
@@ -97,7 +101,7 @@ export function helpOf(command: CommandLine<Flags>): string {
   return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
 }
 
-/** Writes the bounds of a flag that takes a number: `3 to 300`. */
+/** Returns the bounds of a flag that takes a number, as text for `--help`: `3 to 300`. */
 export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undefined {
   const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
   const of = typeof unit === 'string' ? unit : '';
@@ -106,7 +110,10 @@ export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undef
 
 type Given = string | boolean | readonly (string | boolean)[];
 
-/** Reads the given flags, by their names in kebab-case, and the argument. Throws a `UsageError` if the command does not take one of them. */
+/**
+ * Reads the flags that the user gave, by their names in kebab-case, and the argument. Throws a `UsageError` if the
+ * command does not know a flag or takes no argument.
+ */
 function readArguments(
   command: CommandLine<Flags>,
   args: readonly string[],
@@ -153,7 +160,7 @@ function readArguments(
   return { settings: values, operand };
 }
 
-/** Returns the argument of a command, as the command's name shows it: `KIND/NAME`. */
+/** Returns the name of a command's argument, as `--help` shows it: `KIND/NAME`. */
 export function operandOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[1] ?? '';
 }
@@ -201,7 +208,10 @@ export function duration(least: number, most: number): z.ZodType<number> {
     );
 }
 
-/** Makes a flag that takes one of a few words. The default is the first word, unless `fallback` names another one. */
+/**
+ * Makes a flag that takes one word out of a fixed list. The default is the first word, unless `fallback` names another
+ * word.
+ */
 export function choice<const Words extends readonly [string, string, ...string[]]>(
   help: string,
   words: Words,
@@ -291,7 +301,7 @@ export const sandboxCommand = {
 /** The parsed flags of `apphosting sandbox`. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
-/** Flags that name the hosts a command may send a token to. */
+/** The flags that name the hosts to which a command may send an API token. */
 export const hostFlags = {
   allowedHosts: list(
     'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
@@ -374,12 +384,15 @@ export function wholeEnvironment(): Readonly<Record<string, string | undefined>>
   return env;
 }
 
-/** Gives Node's thread pool 64 threads in place of 4, unless the environment says how many. Works only before a thread was used. */
+/**
+ * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Has an effect only before the
+ * first thread is used.
+ */
 export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';
 }
 
-/** Reads from flags and environment which hosts tokens may be sent to, and which proxy to use. */
+/** Reads from flags and environment variables to which hosts tokens may be sent, and which proxy to use. */
 export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
   const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
@@ -387,7 +400,7 @@ export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   return { allowedHosts, allowPrivateAddresses, allowInsecureLoopback, proxy, noProxy };
 }
 
-/** The environment variables that decide where the programs of a control plane are found. */
+/** The platform and the folders that decide where kube-apiserver, etcd and kubectl are found. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
@@ -397,7 +410,7 @@ export interface Surroundings {
   readonly cacheDir: string;
 }
 
-/** Reads from the environment what is needed to find the programs of a control plane. */
+/** Reads from the environment where kube-apiserver, etcd and kubectl can be found. */
 export function surroundings(environment: Environment = env): Surroundings {
   const named = environment['XDG_CACHE_HOME'] ?? '';
   const cacheHome = named.startsWith('/') ? named : join(homedir(), '.cache');
@@ -409,7 +422,7 @@ export function surroundings(environment: Environment = env): Surroundings {
   };
 }
 
-/** Makes the environment for a program to start: that of this process, with some variables added. */
+/** Makes the environment for a child process: the environment of this process with some variables added. */
 export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...env, ...extra };
 }
