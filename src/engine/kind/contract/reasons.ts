@@ -1,10 +1,13 @@
-/** The reasons that conditions can carry, each with what it means and what to do. The reference pages are generated from them. */
+/**
+ * All reasons that conditions can have, each with its meaning and what to do. The reference pages are generated from
+ * this table.
+ */
 export const reasons = {
-  // Reasons of Ready
+  // Reasons of the condition Ready
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
   Paused: 'The annotation apphosting.dev/paused holds this object; remove it to go on.',
-  // Reasons of waiting
+  // Reasons of a resource that waits
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The object is being created in the service.',
   Requesting: 'The request is written down and about to be sent to the service.',
@@ -30,7 +33,7 @@ export const reasons = {
     'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
   ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
   InUse: 'The account is still used by other resources and cannot be removed before them.',
-  // Reasons of Stalled
+  // Reasons of the condition Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
   Rejected: 'The service refuses the request; the message carries its words. Change the spec.',
   Forbidden: 'The credential may not do this; give it the permission, or use another.',
@@ -84,14 +87,14 @@ export const reasons = {
     'Owned objects are suddenly missing from the lists; nothing is created or deleted until that is resolved.',
   JournalDamaged:
     'The journal in status was changed by somebody and cannot be read; nothing is sent until status.internal.journal is removed.',
-  // Reasons of disaster readiness while waiting
+  // Disaster recovery: reasons of a resource that waits
   Preparing: 'The service prepares the recovery; it is not ready for the first time yet.',
   InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
   OperationInProgress: 'The service works on another operation of the same configuration.',
   ClockUnsure:
     'The clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart, or the operator knows neither of the other two; nothing is sent until they agree.',
   CleanupPending: 'The service still cleans up; the message says what happens next.',
-  // Reasons of disaster readiness that are final for the resource
+  // Disaster recovery: reasons for which a one-time request has ended without success
   ActivationDisabled:
     'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: an older request is never carried out, and nothing was sent. Create another one.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
@@ -105,7 +108,7 @@ export const reasons = {
     'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
   OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
   OperationFailed: 'The service ended the operation without the result that was asked for.',
-  // Reasons of disaster readiness about the protection
+  // Disaster recovery: reasons about a DisasterProtection
   ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrollment is raised.',
   WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrollment is raised.',
   NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
@@ -125,7 +128,7 @@ export const reasons = {
   ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
   NoRecoveryPoint: 'The service lists no recovery point.',
   NothingPending: 'The service shows no clean-up that is pending.',
-  // Reasons of disaster readiness about requests
+  // Disaster recovery: reasons about one-time requests
   Accepted: 'The service accepted the request.',
   NotSent: 'Nothing was sent to the service yet.',
   Promoted: 'The recovered environment is live.',
@@ -133,7 +136,7 @@ export const reasons = {
   ScheduleEstablished: 'Validations also run by schedule.',
   NoSchedule: 'Validations do not run by schedule for this configuration yet.',
   Succeeded: 'The request succeeded.',
-  // Reasons of Ready that say more than InSync
+  // Reasons of the condition Ready that say more than InSync
   DeployAssumed:
     'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
   RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
@@ -142,7 +145,7 @@ export const reasons = {
   DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
   PendingNextBuild:
     'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes.',
-  // Reasons of Synced
+  // Reasons of the condition Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
   // Reasons of conditions that only some kinds have
