@@ -8,7 +8,7 @@ import { setFlagsFromString } from 'node:v8';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** Every subcommand of this program, as the help lists it. */
+/** The subcommands of this program and their summaries, as `--help` lists them. */
 const summaries = {
   run: 'the operator: makes the hosting service match the resources of a cluster',
   plan: 'what applying some documents would change in the service, without changing it',
@@ -38,7 +38,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 /** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
-/** Loads the code of a subcommand, only when the subcommand is used. */
+/** Loads the code of a subcommand, but only when the user runs that subcommand. */
 const loaders: Readonly<Record<keyof typeof summaries, () => Promise<Command>>> = {
   run: async () => (await import('./cli/run.ts')).run,
   plan: async () => (await import('./cli/plan/command.ts')).plan,
@@ -67,7 +67,7 @@ function usage(program: string): string {
   return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
 }
 
-// Turn on source maps before the other chunks are loaded. A source map is only read when a stack trace is printed.
+// Turn on source maps before the rest of the code is loaded. A source map is only read when a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
@@ -89,7 +89,7 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two processes of Node, and needs source files to build a control plane.
+    // The sandbox starts this program again as two Node processes, and needs source files to build a control plane.
     stderr.write(
       'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
@@ -98,7 +98,8 @@ async function main(): Promise<number> {
   keepCompiled();
   if (name === 'run' || name === 'simulator') keepSmall();
   const command = await loaders[name]();
-  // Write the compile cache now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
+  // Write the compile cache now and not at the end, so that even a process that is killed leaves compiled code for the
+  // next process.
   flushCompileCache();
   return command(rest);
 }
@@ -108,9 +109,8 @@ function isCommand(name: string): name is keyof typeof summaries {
 }
 
 /**
- * Saves memory for a command that runs for months: keeps V8's space for new objects at its first size instead of letting it grow to 32 MB,
- * and collects old objects when they have grown by a fifth. Most objects live for one pass, and buffers that wait to be collected take more
- * memory than objects.
+ * Saves memory in a command that runs for months: V8's space for new objects stays at its first size instead of growing
+ * to 32 MB, and old objects are collected when they have grown by a fifth. Most objects live for one reconcile only.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -133,7 +133,7 @@ if (major < 24 || (major === 24 && minor < 11)) {
   );
   exit(1);
 }
-// Ignore EPIPE: a program that reads our output and ends early, such as head, must not end the command.
+// Ignore EPIPE: a program such as head, which stops reading the output early, must not end the command with an error.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

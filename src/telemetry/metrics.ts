@@ -17,7 +17,7 @@ const histogram = describedAs(
   (config) => new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] }),
 );
 
-/** All metrics of the operator. A metric that is not listed here cannot be counted. */
+/** All metrics of the operator. Code can count only metrics that are listed here. */
 export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_reconciles_total: counter('Reconciles, by how they ended.', ['kind', 'result']),
   apphosting_reconcile_seconds: histogram('How long a reconcile took.', ['kind']),
@@ -73,12 +73,15 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_budget_waiting: gauge('Requests that wait for their turn.', ['account']),
 };
 
-/** How often the event loop's delay is measured. The default of 10 ms would cost more CPU than the rest of an idle operator. */
+/**
+ * Interval at which the delay of the event loop is measured. The default of 10 ms would cost more CPU than the rest of
+ * an idle operator.
+ */
 const betweenLooksAtTheLoopMs = 1_000;
 
 /**
- * Counts metrics by name. An unknown name is a bug: tests are told of the name through `onUnknown`, and production ignores the
- * metric, since no metric is worth a failed reconcile.
+ * Counts metrics by name. An unknown name is a bug: tests learn of it through `onUnknown`, and in production the call
+ * is ignored, since no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();
@@ -97,7 +100,7 @@ export class MetricRegistry {
     this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
-  /** Sets a gauge; removes the series if there is no value. */
+  /** Sets a gauge. If there is no value, removes the series with these labels. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
     const metric = this.#known(Gauge, name, labels);
     if (value === undefined) metric?.remove({ ...labels });
@@ -108,7 +111,7 @@ export class MetricRegistry {
     this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
-  /** Removes all series of all gauges, before their new values are set. */
+  /** Removes all series of all gauges before new values are set. */
   resetGauges(): void {
     for (const name of Object.keys(metricNames)) {
       const metric = this.#registry.getSingleMetric(name);

@@ -2,7 +2,7 @@
 import type { z } from 'zod';
 import { withTransition, choice, fields, objectName, serviceId } from './schema.ts';
 
-/** The account used when a spec names none. */
+/** The account that is used when a spec names none. */
 const defaultAccountRef = { kind: 'HostingAccount', name: 'default' } as const;
 
 const AccountRef = fields(
@@ -16,7 +16,10 @@ const AccountRef = fields(
   },
 ).optional();
 
-/** Builds the spec of a kind that lives in an account: the kind's own fields and `accountRef`, which cannot be changed. */
+/**
+ * Builds the spec of a kind that belongs to an account: the kind's own fields and `accountRef`, which cannot be
+ * changed.
+ */
 export function specInAccount<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {
     rule: `${sameAccount('kind')} && ${sameAccount('name')}`,
@@ -26,7 +29,10 @@ export function specInAccount<Shape extends z.core.$ZodShape>(description: strin
   });
 }
 
-/** Builds a CEL rule that forbids changes of a field of accountRef. Writing out the default does not count as a change. */
+/**
+ * Builds a CEL rule that forbids changes of a field of accountRef. To add the field with its default value, or to
+ * remove it, does not count as a change.
+ */
 function sameAccount(field: 'kind' | 'name'): string {
   const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;
   const value = (of: string) => `${of}.accountRef.${field}`;
@@ -34,14 +40,14 @@ function sameAccount(field: 'kind' | 'name'): string {
   return `(${given('self')} ? ${value('self')} == (${given('oldSelf')} ? ${value('oldSelf')} : ${usual}) : (!(${given('oldSelf')}) || ${value('oldSelf')} == ${usual}))`;
 }
 
-/** Builds the schema of an id of an object that exists in the service already. */
+/** Builds the schema of `spec.externalId`: the id of an object that exists in the service already. */
 export function externalId(what: string, word: string) {
   return serviceId(
     `The id of ${what} that exists in the service (interface: ${word}): it is bound instead of creating one, if the account allows adoption by id. What the service never shows is taken to be as this spec says, unless something that shows differs. It also confirms an object whose creation was in doubt.`,
   ).optional();
 }
 
-/** Builds the schema of `spec.lifecycle`. Each kind names the fields that apply to it. */
+/** Builds the schema of `spec.lifecycle`. Each kind passes the fields that it supports. */
 export function lifecycle<Shape extends z.core.$ZodShape>(shape: Shape) {
   return fields('How the operator treats the object in the service.', shape).optional();
 }
@@ -52,18 +58,18 @@ export const managementPolicy = choice(
   ['Manage', 'Observe'],
 ).optional();
 
-/** The schema of `lifecycle.adoption`: which objects that this resource did not create it may take over. */
+/** The schema of `lifecycle.adoption`: says which existing objects of the service a resource may adopt. */
 export const adoption = choice(
   'Whether this resource may adopt an object that it did not create: Never, ById when this spec names its id, ByName when exactly one object has the name. The account sets the limit. Default: as the account allows, but not ByName.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 
-/** Builds the schema of `lifecycle.onDelete`. The kind explains its default. */
+/** Builds the schema of `lifecycle.onDelete`. Each kind passes a text that explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
   return choice(`What deleting this resource does to the object in the service. ${explanation}`, words).optional();
 }
 
-/** Builds the schema of `lifecycle.onMissing`: recreate an object that is gone from the service, or stall. */
+/** Builds the schema of `lifecycle.onMissing`: create an object again that is gone from the service, or stall. */
 export function onMissing(fallback: 'Recreate' | 'Stall') {
   return choice(
     `What to do when the object is proved gone from the service although this resource still exists: Recreate makes a new one, Stall reports it and waits for you. Default: ${fallback}.`,

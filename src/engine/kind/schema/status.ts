@@ -1,4 +1,4 @@
-/** The schema of the status fields that every kind has. Status is cut to this schema before it is written. */
+/** The schema of the status fields that every kind has. A status is cut to this schema before it is written. */
 import {
   choice,
   facts,
@@ -35,10 +35,10 @@ export const Condition = shown('One aspect of the object.', {
   message: text('Why, as a sentence.', { max: 32_768 }),
 });
 
-/** The greatest number of ids that a journal entry of a create can exclude. */
+/** The greatest number of object ids that the journal entry of a create call can list as existing before the call. */
 export const mostExcluded = 1_000;
 
-/** The schema of a journal entry. */
+/** The schema of a journal entry in status: a call that must not happen twice. */
 export const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
   operation: text('What it does.', { max: 64 }),
   attempt: integer('Which attempt at the call it is.', { min: 0, max: 1_000_000 }),
@@ -65,7 +65,10 @@ export const Journal = shown('A call that was begun and must not happen twice; w
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/** The schema of what was last applied as a whole: the generation, and fingerprints of values that the service does not show. */
+/**
+ * The schema of `status.internal.applied`: the generation whose whole spec was applied last, and fingerprints of values
+ * that the service does not show.
+ */
 export const Applied = shown('What was last applied as a whole.', {
   generation: generation('The generation of the spec.'),
   prints: mapOf('Keyed fingerprints of what the service does not show back.', text('A fingerprint.', { max: 256 }), {
@@ -82,7 +85,10 @@ export const Drift = shown('A difference.', {
   observed: value('What the service shows; (redacted) for a secret.'),
 });
 
-/** The fields under `status.internal`, which the operator reads back. They are never cut, because a cut entry could not be used. */
+/**
+ * The fields under `status.internal` that the operator reads back. They are never cut, because the operator could not
+ * use a cut value.
+ */
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: Applied.optional(),
@@ -96,7 +102,7 @@ export const InternalStatus = {
   ).optional(),
 };
 
-/** The schema of the status fields of every kind that the engine writes. */
+/** The schema of those status fields of every kind that the engine writes. */
 export const CommonStatus = facts({
   observedGeneration: generation(
     'The generation of the spec that this status is about; -1 before the first look.',
@@ -128,7 +134,7 @@ export const CommonStatus = facts({
   ).optional(),
 });
 
-/** Builds the schema of the status field that has an object's id in the service. */
+/** Builds the schema of the status field that contains an object's id in the service. */
 export function idOf(kind: string, word: string) {
   return idAsShown(`The id of the ${kind} in the service (interface: ${word}).`).optional();
 }
