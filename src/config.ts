@@ -253,35 +253,44 @@ export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port:
       const colon = text.lastIndexOf(':');
       return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
     })
-    .refine(({ port }) => port < 65_536, 'has no such port');
+    .refine(({ port }) => port < 65_536, 'must have a port number below 65536');
 }
 
 /** The flags of `apphosting sandbox`. */
 export const sandboxCommand = {
   name: 'sandbox',
   summary:
-    'Everything on this machine: a real Kubernetes control plane, the hosting service in a box, the operator and\nsample resources. Follows their status until Ctrl-C, which leaves nothing behind.',
+    'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C, which leaves nothing behind.',
   flags: {
-    once: { help: 'end with 0 as soon as every sample is Ready' },
-    timeout: whole('with --once: end with 1 when a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
-    samples: text('the manifests to apply: a folder, or none', 'DIR|none', 'must be a folder or none'),
+    once: { help: 'exit with code 0 as soon as every sample is Ready' },
+    timeout: whole(
+      'with --once: exit with code 1 if a sample is not Ready after this time',
+      'SECONDS',
+      '180',
+      [1, 86_400],
+    ),
+    samples: text(
+      'the folder with the manifests to apply; with none, no manifests are applied',
+      'DIR|none',
+      'must be a folder or none',
+    ),
     data: text(
-      'keep everything in this folder; without it, a temporary one that is removed at the end',
+      'keep all data in this folder; without this flag, in a temporary folder that is removed at the end',
       'DIR',
       'must be a folder',
     ),
     latency: {
-      help: 'the service answers this much later',
+      help: 'delay each answer of the simulated service by this time',
       value: 'MS',
       schema: wholeNumber(0, 3_600_000).optional(),
     },
     reading: list(
-      'how the service behaves where its text leaves it open',
+      'choose what the simulator does in a point that the documentation of the service leaves open',
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
     rateLimit: {
-      help: 'requests per second that the service allows an account',
+      help: 'requests per second that the simulated service allows an account',
       value: 'N',
       schema: wholeNumber(1, 1_000_000).optional(),
     },
@@ -290,11 +299,13 @@ export const sandboxCommand = {
       value: 'real|virtual',
       schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
     },
-    operatorArgs: { ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()), dashed: true },
+    operatorArgs: {
+      ...list('more arguments for the operator, as one quoted string', 'ARGS', z.string()),
+      dashed: true,
+    },
   },
   notes: [
-    '  --kubectl ARGS...           run the kubectl that came with it, against the sandbox that is running, or with',
-    '                              --data DIR against the one kept there; everything behind it goes to kubectl',
+    "  --kubectl ARGS...           run the sandbox's kubectl with all arguments that follow, against the running sandbox;\n                              with --data DIR, against the sandbox whose data are in that folder",
   ],
 } satisfies CommandLine<Flags>;
 
@@ -304,75 +315,83 @@ export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 /** The flags that name the hosts to which a command may send an API token. */
 export const hostFlags = {
   allowedHosts: list(
-    'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+    'allow tokens to be sent to this host, such as api.example.com or *.example.com; without this flag, to every public host',
     'HOST',
     z.string().min(1, 'must be a host'),
   ),
-  allowPrivateAddresses: { help: 'also allow hosts in private networks' },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator' },
+  allowPrivateAddresses: { help: 'also allow tokens to be sent to hosts in private networks' },
+  allowInsecureLoopback: { help: 'also allow tokens to be sent to this machine, even over http: for the simulator' },
 };
 
 /** The flags of `apphosting run`. */
 export const runCommand = {
   name: 'run',
   summary:
-    'The operator: watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod it uses the service account, elsewhere a kubeconfig.',
+    'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text('the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
-    context: text('a context of the kubeconfig other than its current one', 'NAME'),
+    kubeconfig: text(
+      'the kubeconfig file; without this flag, $KUBECONFIG, the service account of the pod, or ~/.kube/config',
+      'FILE',
+    ),
+    context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
     namespace: text(
-      'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
+      'watch only this namespace, with Roles instead of ClusterRoles and without ClusterHostingAccounts',
       'NAME',
       'must be a namespace',
     ),
     operatorNamespace: {
       ...text(
-        "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
+        "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
         'NAME',
         'must be a namespace',
       ),
       variable: 'POD_NAMESPACE',
     },
     selector: text(
-      'watch only resources and accounts with these labels, so that several operators share a cluster',
+      'watch only resources and accounts with these labels, so that several operators can share a cluster',
       'LABELS',
     ),
     metricsListen: {
-      help: 'where /metrics, /healthz and /readyz are served; without HOST on every address, IPv6 included',
+      help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
       fallback: '127.0.0.1:8080',
       schema: hostAndPort(),
     },
-    leaderElect: choice('take the lease before acting: on, or off where no other replica can run', ['on', 'off']),
+    leaderElect: choice(
+      'on: act only as the holder of the lease; off: act without a lease, where no other replica can run',
+      ['on', 'off'],
+    ),
     secretWatch: choice(
-      'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
+      'on: see rotated Secrets at once (needs list and watch on Secrets); off: read Secrets again at each poll (needs only get)',
       ['on', 'off'],
     ),
     ...hostFlags,
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
-    enableActivation: { help: 'let resources activate, discard and reset disaster recovery' },
-    enableAccountReset: { help: 'let a DisasterReset wipe a whole account' },
+    enableActivation: {
+      help: 'allow the requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset',
+    },
+    enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account' },
     horizonSeconds: whole(
-      'how long after its deadline a lost call may still take effect in the service',
+      'time after its deadline in which a call without an answer may still take effect in the service',
       'SECONDS',
       '120',
       [1, 3_600],
     ),
     callDeadlineSeconds: whole(
-      'how long a call that changes something may take, including its wait for a turn, before it counts as lost; a read may take a third of that',
+      'time limit of a call that changes something, including its wait for the request budget; a read may take a third of this time',
       'SECONDS',
       '30',
       [3, 300],
     ),
     leaseSeconds: whole(
-      'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
+      'time after which other replicas take the lease of a silent leader; the leader itself stops after two thirds of this time',
       'SECONDS',
       '15',
       [2, 300],
     ),
-    pollSeconds: whole('the interval of polls for an account without spec.pollSeconds', 'SECONDS', '60', [1, 3_600]),
-    workers: whole('objects worked on at the same time', 'N', '32', [1, 1_024]),
-    logLevel: choice('the least important line to log', ['debug', 'info', 'warn', 'error'], 'info'),
+    pollSeconds: whole('the poll interval of an account without spec.pollSeconds', 'SECONDS', '60', [1, 3_600]),
+    workers: whole('number of objects that are reconciled at the same time', 'N', '32', [1, 1_024]),
+    logLevel: choice('the lowest level of log lines that are written', ['debug', 'info', 'warn', 'error'], 'info'),
   },
 } satisfies CommandLine<Flags>;
 

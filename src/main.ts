@@ -10,26 +10,26 @@ import manifest from '../package.json' with { type: 'json' };
 
 /** The subcommands of this program and their summaries, as `--help` lists them. */
 const summaries = {
-  run: 'the operator: makes the hosting service match the resources of a cluster',
-  plan: 'what applying some documents would change in the service, without changing it',
-  import: 'an account of the service as a folder of manifests that change nothing when applied',
-  status: 'the tree of an account: what is Ready, what is not, and why',
-  why: 'why a resource is not Ready, deepest cause first, and what to do',
-  doctor: 'whether an installation is in order, check by check',
-  inventory: 'everything that an account of the service has, and which resource manages it',
-  catalog: 'the presets and solutions that the service offers an account',
-  reconcile: 'let the operator look at a resource now',
-  pause: 'hold a resource: nothing is sent for it',
-  resume: 'let a paused resource go on',
-  redeploy: 'restart an environment with what it runs now',
-  rollback: 'roll an environment back to the version before',
+  run: 'run the operator, which makes the hosting service match the resources of a cluster',
+  plan: 'show what some manifests would change in the service, without changing anything',
+  import: 'write an account of the service as a folder of manifests that change nothing when applied',
+  status: 'show the resources of an account as a tree: which are Ready, which are not, and why',
+  why: 'explain why a resource is not Ready, deepest cause first, and what to do',
+  doctor: 'check whether an installation of the operator is in order',
+  inventory: 'list everything that an account of the service has, and which resource manages it',
+  catalog: 'list the presets and solutions that the service offers to an account',
+  reconcile: 'make the operator reconcile a resource now',
+  pause: 'pause a resource, so that nothing is sent to the service for it',
+  resume: 'let the operator continue with a paused resource',
+  redeploy: 'restart an environment with the version that it runs now',
+  rollback: 'roll an environment back to the previous version',
   stop: 'stop an environment',
   start: 'start an environment',
-  points: 'the recovery points of a protection',
-  activate: 'a manifest that activates one recovery point, to review and create',
-  completion: 'scripts by which a shell completes commands and flags',
-  sandbox: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
-  simulator: 'serve the whole hosting service in a box',
+  points: 'list the recovery points of a DisasterProtection',
+  activate: 'print a manifest that activates one recovery point, for you to review and create',
+  completion: 'print a script with which a shell completes commands and flags',
+  sandbox: 'run everything on this machine: Kubernetes, a simulator of the service, the operator, samples',
+  simulator: 'run a simulator of the whole hosting service',
 };
 
 /** A subcommand, which takes its own arguments and returns the exit code. */
@@ -64,7 +64,7 @@ const loaders: Readonly<Record<keyof typeof summaries, () => Promise<Command>>> 
 
 function usage(program: string): string {
   const rows = Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`);
-  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
+  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains a command; ${program} --version prints the version.\n`;
 }
 
 // Turn on source maps before the rest of the code is loaded. A source map is only read when a stack trace is printed.
@@ -85,13 +85,13 @@ async function main(): Promise<number> {
     return (await import('./cli/completion/completion.ts')).complete(rest, Object.entries(summaries));
   if (!isCommand(name)) {
     const { program } = await import('./config.ts');
-    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists them\n`);
+    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists the commands\n`);
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
     // The sandbox starts this program again as two Node processes, and needs source files to build a control plane.
     stderr.write(
-      'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
+      'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
     return 1;
   }
@@ -122,14 +122,14 @@ function keepCompiled(): void {
   try {
     enableCompileCache(join(homedir(), '.cache', 'apphosting', 'compiled'));
   } catch {
-    stderr.write('apphosting: there is no home folder to keep compiled code in\n');
+    stderr.write('apphosting: compiled code is not cached, because there is no home folder\n');
   }
 }
 
 const [major = 0, minor = 0] = versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 11)) {
   stderr.write(
-    `apphosting needs Node 24.11 or newer, and this is ${versions.node}: run it with npm, which brings its own\n`,
+    `apphosting needs Node 24.11 or newer, but this is Node ${versions.node}: run apphosting with npm, which brings a suitable Node\n`,
   );
   exit(1);
 }

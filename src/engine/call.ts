@@ -234,9 +234,9 @@ export class OutgoingCall {
     const answerMs = this.#pass.callMs * answerPart;
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
-    if (this.#isLate) return 'waited too long in the queue';
+    if (this.#isLate) return 'the call waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
-    return 'the state has changed since the call was decided';
+    return 'the state of the object or of the service has changed since the call was decided';
   }
 
   /**

@@ -322,7 +322,7 @@ export class Workers {
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, { since }]) => now - since > stuckAfterMs);
-    return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
+    return oldest === undefined ? undefined : `the reconcile of ${oldest[0]} has not ended for more than ten minutes`;
   }
 
   /** Forgets the last error of an object after a success, or when the object is gone. */

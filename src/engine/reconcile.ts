@@ -67,7 +67,8 @@ export class Reconciler {
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
     if (context.status.damaged !== undefined) {
-      const message = 'status.internal.journal cannot be read; remove it after making sure that no call is under way';
+      const message =
+        'status.internal.journal cannot be parsed; remove this field after making sure that no call to the service is under way';
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
     const resources = await gather(stored, this.#parts);
@@ -87,8 +88,8 @@ export class Reconciler {
     if (stored === undefined || isPassing) return;
     const message =
       error instanceof KubeError
-        ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
-        : 'the operator made a mistake of its own with this object; its log has the details';
+        ? "Kubernetes refuses a request of the operator for this object; the operator's log has the details"
+        : "the operator failed on this object because of a bug; the operator's log has the details";
     await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
   }
 
@@ -174,7 +175,7 @@ export class Reconciler {
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
-    const message = 'it is paused and was never Ready before';
+    const message = 'the account is paused and was never Ready before';
     this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
@@ -270,7 +271,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
-  throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
+  throw new Error(`the reconcile of ${storedInWords(context.stored)} has not ended after ${mostSteps} steps`);
 }
 
 function prepare(context: ReconcileContext, resources: Resources): void {
@@ -336,7 +337,7 @@ async function goOn(context: ReconcileContext, pass: LivePass, stays: string | u
  * ready by this.
  */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
-  const message = 'only observed; status.wouldDo says what would be done';
+  const message = 'the object is only observed; status.wouldDo describes the call that would be sent';
   const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
   return context.conclude({ is, reason: 'Observed', message }, pass, words);
 }
@@ -406,7 +407,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
     context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
   if (doubt !== undefined) {
     const until = context.arrivesUntil(doubt);
-    const message = `a call whose answer is not known may still arrive until ${until}; waiting for a read of the service that shows its effect`;
+    const message = `a call with an unknown outcome may still arrive at the service until ${until}; waiting for a read that shows the effect of the call`;
     return say('InDoubt', message);
   }
   const waiting = `waiting for ${step.read.first.endpoint}`;

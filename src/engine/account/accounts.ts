@@ -259,7 +259,7 @@ export function whyFrozen({ missing }: OpenAccount): string | undefined {
   if (missing.size === 0) return undefined;
   const count = [...missing.values()].flat().length;
   const names = [...missing.keys()].toSorted().slice(0, 3).join(', ');
-  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from the lists of the service (${names}); nothing is created or deleted in the account until each object is listed again or is proved gone; to accept that the objects are gone, set the annotation ${annotations.acceptMissing} of the account to a new text`;
 }
 
 /** Closes the connections of an account. */
@@ -305,13 +305,13 @@ async function settingsOf(
   const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
   const unusable = (flaw: string): Closed => {
-    const message = `Secret ${namespace}/${name} ${flaw}; it must hold baseUrl and token`;
+    const message = `Secret ${namespace}/${name} cannot be used: ${flaw}; the Secret of an account must have the keys baseUrl and token`;
     return { reason: 'SecretMissing', message };
   };
-  if (secret === undefined) return unusable('does not exist');
+  if (secret === undefined) return unusable('the Secret does not exist');
   const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
-  if (baseUrl === undefined) return unusable('has no key "baseUrl"');
-  if (token === undefined) return unusable('has no key "token"');
+  if (baseUrl === undefined) return unusable('the key "baseUrl" is missing');
+  if (token === undefined) return unusable('the key "token" is missing');
   const flaw = tokenFlaw(token.reveal().trim());
   if (flaw !== undefined) return unusable(flaw);
   return {
@@ -327,9 +327,9 @@ async function settingsOf(
 
 /** Says what is wrong with a token; undefined for a good token. An HTTP header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
-  if (token === '') return 'has an empty key "token"';
+  if (token === '') return 'the value of the key "token" is empty';
   const isSendable = /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token);
-  return isSendable ? undefined : 'has a key "token" with characters that a header cannot carry';
+  return isSendable ? undefined : 'the value of the key "token" has characters that an HTTP header cannot carry';
 }
 
 /**
@@ -349,7 +349,7 @@ async function dangerousSettingsOf(
   if (settings.baseUrl === main.baseUrl) return settings;
   return {
     reason,
-    message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+    message: `spec.dangerousCredentialsRef: the baseUrl in Secret ${name} differs from the baseUrl in the Secret of spec.credentialsRef`,
   };
 }
 
@@ -396,7 +396,7 @@ function pinned(stored: Stored, endpoint: string): Closed | undefined {
   if (accepted === endpoint) return undefined;
   return {
     reason: 'EndpointChanged',
-    message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+    message: `${storedInWords(stored)} is bound to the endpoint ${pin}, but its Secret now names ${endpoint}; nothing is sent to ${endpoint} until the account has the annotation ${annotations.acceptEndpoint}: ${endpoint}`,
   };
 }
 

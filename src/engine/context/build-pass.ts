@@ -166,9 +166,9 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (account === undefined) {
     const name = stored.account.replace('/', ' ');
     const missing = settings.seesAll
-      ? 'does not exist; create it, or name another in spec.accountRef'
-      : "does not exist, or lacks the labels that this operator's --selector asks for; an account needs the labels of the resources that use it";
-    return unready(`${name} ${missing}`);
+      ? `${name} does not exist; create this account, or name a different account in spec.accountRef`
+      : `${name} does not exist, or lacks the labels of this operator's --selector; an account needs the labels of the resources that use the account`;
+    return unready(missing);
   }
   const namespace = stored.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
@@ -179,7 +179,7 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (opened.admission === undefined) return { verdict: undefined };
   if (opened.lastTokenUntil !== undefined) {
     const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
-    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
+    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret is already gone`);
   }
   if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);
   return mismatch(stored, account, opened.service) ?? opened;
@@ -207,7 +207,7 @@ function mismatch(stored: Stored, account: Stored, service: Service): Unready | 
   const moves = stored.kind.life !== 'request';
   const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
-  const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
+  const message = `this object is bound to account ${bound.accountId} at ${bound.endpoint}, but its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
 }
 
@@ -233,11 +233,11 @@ function referencesOf(
     const { id, facts, applied } = target?.status.memory ?? {};
     const lacks =
       target === undefined
-        ? 'does not exist'
+        ? `${words} does not exist`
         : target.account !== stored.account
-          ? 'belongs to another account'
+          ? `${words} belongs to a different account`
           : id === undefined && need.withoutId !== true
-            ? 'has no id in the service yet'
+            ? `${words} has no id in the service yet`
             : undefined;
     if (lacks === undefined) {
       found.set(`${need.kind}/${need.name}`, {
@@ -247,7 +247,7 @@ function referencesOf(
       });
     } else if (isNeeded(need)) {
       if (target?.account === stored.account && isBeingMade(target)) return undefined;
-      const message = `spec.${need.field} refers to ${words}, which ${lacks}`;
+      const message = `spec.${need.field}: ${lacks}`;
       return { is: 'wait', reason: 'ReferenceNotReady', message };
     }
   }
@@ -278,7 +278,7 @@ async function materialOf<Value>(
     else if (isNeeded(need)) {
       const missing =
         keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
-      return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
+      return { is: 'wait', reason: `${kind}Missing`, message: `spec.${need.field}: ${missing}` };
     }
   }
   return found;

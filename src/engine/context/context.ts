@@ -270,7 +270,7 @@ export class ReconcileContext {
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
     const until = this.arrivesUntil(journal);
-    const doubt = `the answer to the call "${operation}" of ${startedAt} is not known: it is not repeated before ${until}, nor before its effect is known`;
+    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the call is not repeated until ${until} has passed and its effect is known`;
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 

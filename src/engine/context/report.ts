@@ -120,10 +120,10 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
   const stays = staying(memory);
-  const price = stays === undefined ? '' : ` (${stays} then)`;
+  const price = stays === undefined ? '' : ` (then ${stays})`;
   return {
     ...verdict,
-    message: `${verdict.message}; to delete only this resource, annotate it ${annotations.onDelete}=Retain${price}`,
+    message: `${verdict.message}; to delete only the Kubernetes resource, set its annotation ${annotations.onDelete}=Retain${price}`,
   };
 }
 
@@ -131,7 +131,7 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
-  return `"${journal.create.name}" stays in the service if the lost call created it`;
+  return `an object named "${journal.create.name}" stays in the service if the create call without an answer was carried out`;
 }
 
 // ---- conditions ------------------------------------------------------------------------------------------------
@@ -156,7 +156,14 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   const drift: readonly OwnCondition[] =
     drifted.length === 0
       ? []
-      : [{ type: 'Drifted', status: 'True', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` }];
+      : [
+          {
+            type: 'Drifted',
+            status: 'True',
+            reason: 'Drifted',
+            message: `the service differs from the spec in ${drifted.join(', ')}`,
+          },
+        ];
   const rows = [...headline(verdict), synced(conclusion), ...drift, ...own];
   return rows.map((row) => stamp(row, conclusion));
 }
@@ -175,7 +182,7 @@ export function paused(previous: readonly Condition[], generation: number, wallM
     ({ type, reason }) => !['Ready', 'Reconciling', 'Stalled'].includes(type) && !underWay.has(reason),
   );
   const neverSeen = others.every((condition) => condition.type !== 'Synced');
-  const message = 'the annotation apphosting.dev/paused holds this object; remove it to go on';
+  const message = 'the annotation apphosting.dev/paused pauses this object; remove the annotation to continue';
   const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({
     type,
     status: 'Unknown',
@@ -201,9 +208,10 @@ function headline(verdict: Verdict): readonly OwnCondition[] {
 
 function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
   const no = (reason: Reason, message: string): OwnCondition => ({ type: 'Synced', status: 'False', reason, message });
-  if (drifted.length > 0) return no('Drifted', `differs in ${drifted.join(', ')}`);
+  if (drifted.length > 0) return no('Drifted', `the service differs from the spec in ${drifted.join(', ')}`);
   if (verdict.is !== 'ready') return no(verdict.reason, verdict.message);
-  if (wouldDo !== undefined) return no('Observed', `not done, as it is only observed: ${wouldDo}`);
+  if (wouldDo !== undefined)
+    return no('Observed', `the object is only observed, so this call was not sent: ${wouldDo}`);
   return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
 }
 
@@ -244,7 +252,7 @@ export function ownConditions(
   const {
     conditions = [],
     reason = 'ReadingService',
-    message = 'the service has not been read for this yet',
+    message = 'the service has not been read for this condition yet',
   } = verdict;
   const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
   const all = [...conditions, ...shown, ...unknown];

@@ -70,8 +70,8 @@ export class InProcess {
   /** Monotonic time at which the object first asked for the read that it now waits for. */
   askedAt: number | undefined;
   /**
-   * Monotonic time since which this process knows the object. Undefined once this process has sent a call or written a
-   * status for the object.
+   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
+   * reported a result for the object.
    */
   newSince: number | undefined;
   /**

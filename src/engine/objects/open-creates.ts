@@ -82,7 +82,7 @@ export class OpenCreates {
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
       const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
       const { kind, ...meta } = partsOfKey(key);
-      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
+      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (already deleted from Kubernetes)`;
     }
     const holder = this.#objects.indexedBy(wanted).find((other) => {
       const { journal } = other.status.memory;
@@ -131,7 +131,7 @@ const usualHolder = 'another resource';
 function heldBy(holder: Stored): string {
   const { reason } = readyIn(holder.status.conditions) ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
+  return isUsual ? usualHolder : `${storedInWords(holder)} (which is not Ready: ${reason})`;
 }
 
 interface Creation {

@@ -202,8 +202,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly askedAt: number;
   /**
-   * Monotonic time since which this process knows the object. Undefined once this process has sent a call or written a
-   * status for the object.
+   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
+   * reported a result for the object.
    */
   readonly newSince?: number;
   /**

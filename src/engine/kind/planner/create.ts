@@ -157,7 +157,7 @@ function mayNotCreate(pass: Pass, collection: string, name: string): Step | unde
 function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
-  const message = `${other} is creating "${name}"; this one takes its turn after it`;
+  const message = `${other} is creating "${name}"; this resource waits until that create call has ended`;
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: turnMs };
 }
 
@@ -165,13 +165,16 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
   const [id] = ids;
   const what =
     ids.length === 1
-      ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource`
-      : `${ids.length} objects of the name "${name}" exist that this resource did not create, ${id} among them`;
+      ? `${plan.noun} "${name}" exists in the service with the id ${id} and was not created by this resource`
+      : `the service has ${ids.length} objects named "${name}" that this resource did not create, such as ${id}`;
   const wish = plan.lifecycle(pass.spec).adoption;
   const no = pass.account.adoption === 'Never' ? notGranted(what, pass.account, wish) : undefined;
   if (no !== undefined) return wish === 'ByName' ? no : { ...no, reason: 'AlreadyExists' };
-  const how = ids.length === 1 ? `it, set spec.externalId: ${id}` : 'one, set spec.externalId';
-  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; to adopt ${how}` };
+  const how =
+    ids.length === 1
+      ? `to adopt this object, set spec.externalId: ${id}`
+      : 'to adopt one of these objects, set spec.externalId to its id';
+  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; ${how}` };
 }
 
 // ---- binding an object -----------------------------------------------------------------------------------------
@@ -201,7 +204,7 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
  * them.
  */
 function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
-  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; name the right one in spec.externalId`;
+  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; set spec.externalId to the id of the right object`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
@@ -218,7 +221,7 @@ export function notGranted(
   wish?: Adoption,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   if (adoptionWithin(account, wish) !== 'Never') return undefined;
-  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+  const message = `${what}, but adoption is not allowed; spec.lifecycle.adoption must allow ById, in the account and in this resource`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }
 
@@ -280,8 +283,10 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   }
   if (snapshot.begunAt < settledAt) {
     const isNamed = plan.externalId(pass.spec) !== undefined;
-    const next = isNamed ? 'the object that spec.externalId names is bound' : 'it is created again';
-    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, ${next}`;
+    const next = isNamed
+      ? 'the resource is bound to the object that spec.externalId names'
+      : 'the create call is sent again';
+    const message = `${words}: the outcome is not known; if the service does not show the object by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   const untimelyIds = alike.map(([id]) => id);
@@ -338,12 +343,12 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`;
+  const message = `${plan.noun} ${id} may be the result of a create call whose answer was lost, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service to have a new one created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
 /** Ends a deletion without deleting any of the objects that a create call with a lost answer may have created. */
 function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
-  const stays = `${ids.toSorted().join(', ')} stay in the service: one of them may be the ${noun} "${name}" of a lost call`;
+  const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call without an answer may have created one of these objects as ${noun} "${name}"`;
   return { is: 'release', stays };
 }

@@ -33,7 +33,7 @@ export function takingOver(
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (quarantineMs <= 0) return undefined;
-  const message = `this operator has just taken over; ${held} until calls of its predecessor can no longer arrive`;
+  const message = `this operator has just become leader; ${held} until calls of the previous leader can no longer arrive`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
@@ -83,7 +83,7 @@ export function readTwice<Item>(
   }
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
   const { begunAt } = direct.snapshot;
-  const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
+  const message = `${noun} ${id} was not found in the service; it counts as gone only if a second read does not find it either`;
   const step = waitForSecondMiss(
     pass,
     { read: single, begunAt, apartMs: pass.account.pollMs, note },
@@ -122,7 +122,11 @@ export function readOf(
   const pause = longPause(pass);
   // Do not mention a short pause in status, unless the object has already waited for longer than a short pause.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-  return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
+  return {
+    is: 'wait',
+    reason: 'Throttled',
+    message: `${message}; ${pause ?? 'the status of the account says until when requests wait'}`,
+  };
 }
 
 /** The reasons and pauses for a resource that waits because a list cannot be read. */
@@ -223,7 +227,7 @@ export function lookAfterDenial(
     if (found === undefined || found.snapshot.begunAt < since)
       return { is: 'unclear', step: readOf(pass, target.single, since) };
     if (found.item !== undefined) continue;
-    const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
+    const message = `${target.words} is gone from the service, so the service refuses the ${plan.noun} that names this object`;
     return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
   }
   return undefined;
@@ -245,7 +249,7 @@ export function denied(
   const message = `${words}: ${refusal.message}`;
   if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
   const note = { ...pass.notes, deniedAt };
-  const reading = `${message}; reading to find out what is gone`;
+  const reading = `${message}; the operator reads the service to find out which object is gone`;
   return { is: 'wait', reason: 'ObjectMissing', message: reading, retryInMs: 1, note };
 }
 
@@ -259,5 +263,5 @@ export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
   if (id === undefined) return undefined;
   const owner = pass.claimant(id)?.name;
-  return `${plan.noun} ${id} has the name "${name}"${owner === undefined ? '' : ` and belongs to ${owner}`}`;
+  return `${plan.noun} ${id}${owner === undefined ? '' : ` of ${owner}`} has the name "${name}"`;
 }

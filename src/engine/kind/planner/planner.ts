@@ -111,7 +111,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const late = lateArrival(pass, difference);
   if (late !== undefined) return late;
   const drifted = Object.keys(difference.differing);
-  const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
+  const message = `the service differs from the spec in ${drifted.join(', ')}; the difference is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
   // Reconcile again after one poll interval while the service refuses the list: after a few intervals the object is
   // read by its id instead.
@@ -124,7 +124,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
-  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
+  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
@@ -135,10 +135,10 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
 function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {
   const { drift, managementPolicy } = plan.lifecycle(pass.spec);
   if (drift === 'Correct' && managementPolicy === 'Manage' && pass.account.managementPolicy === 'Manage') {
-    const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
+    const message = `the ${field} of ${plan.noun} ${id} differs from the spec, and the service cannot change this field`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const message = `differs from the spec in ${differing.join(', ')}; this is only reported, since the service cannot change ${field}`;
+  const message = `the service differs from the spec in ${differing.join(', ')}; the difference is only reported, since the service cannot change ${field}`;
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
@@ -176,13 +176,13 @@ function correct(
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is not corrected for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; the operator does not correct ${contested.join(', ')} for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
   if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
-    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no read since shows it; it is not sent again until the spec changes or the service shows it`;
+    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; it is not sent again until the spec changes or the service shows the change`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
   const held = plan.mustWait?.(pass, changed);
@@ -209,7 +209,7 @@ function correct(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; its effect is read before it is sent again`,
+              message: `${words}: ${refusal.message}; before the call is sent again, the operator reads whether it had an effect`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: answeredAt },
             },
@@ -349,7 +349,7 @@ export function claimedByOlder(
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   const other = claimant(id);
   if (other?.goesFirst !== true) return undefined;
-  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  const message = `${what} belongs to ${other.name}, which is older; each ${one} can have only one owner`;
   return { is: 'stall', reason: 'Claimed', message };
 }
 
@@ -367,14 +367,14 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {
-    const message = `${what}, which does not exist`;
+    const message = `${what}, which does not exist in the service`;
     return { is: 'stall', reason: 'NotFound', message };
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
     const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
-    const message = `${what}, which account ${pass.account.accountId} does not show`;
+    const message = `${what}, which is not an object of account ${pass.account.accountId}`;
     return { is: 'stall', reason: 'NotFound', message };
   }
   const ownership = mayBeMade(plan, pass, id, found.seen.item) ? 'Created' : 'Adopted';

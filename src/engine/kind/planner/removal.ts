@@ -40,7 +40,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
-  if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
+  if (ownership === 'Presumed') return `${stays}, because it is not certain that this resource created it`;
   const onDelete = lifecycle.onDelete ?? (ownership === 'Adopted' ? 'Retain' : 'Delete');
   return onDelete === 'Retain' && id !== undefined ? stays : undefined;
 }
@@ -72,7 +72,7 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
     if (pass.wrote !== undefined && pass.monotonicMs - pass.wrote.at < pass.horizonMs) {
-      const message = `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`;
+      const message = `${plan.noun} ${id} was deleted, but the service still shows it; waiting until it is gone`;
       const note = { removedAt: direct.snapshot.begunAt + 1 };
       return { is: 'wait', reason: 'Deleting', message, retryInMs: lagMs, note };
     }

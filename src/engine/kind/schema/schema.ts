@@ -32,7 +32,7 @@ interface TextBounds {
 export function text(description: string, bounds: TextBounds): z.ZodString {
   const { max, min = 0, pattern } = bounds;
   const counted = z.string().refine((value) => isLong(value, min, max), {
-    error: min === 0 ? `at most ${max} characters` : `between ${min} and ${max} characters`,
+    error: min === 0 ? `must have at most ${max} characters` : `must have between ${min} and ${max} characters`,
   });
   const matched = pattern === undefined ? counted : counted.regex(new RegExp(pattern, 'u'), `must match ${pattern}`);
   return matched.meta({ description, maxLength: max, ...(min > 0 && { minLength: min }) });
@@ -138,7 +138,9 @@ export function setOf<Item extends z.ZodType<string | number>>(
   size: Size,
 ): z.ZodArray<Item> {
   const list: z.ZodArray<Item> = sized(z.array(item), size);
-  const unique = list.refine((items) => new Set(items).size === items.length, { error: 'must not repeat an item' });
+  const unique = list.refine((items) => new Set(items).size === items.length, {
+    error: 'must not contain the same item twice',
+  });
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
@@ -154,7 +156,7 @@ export function listByKey<Item extends z.ZodObject>(
 ): z.ZodArray<Item> {
   const identity = (value: Readonly<Record<string, unknown>>) => JSON.stringify(keys.map((key) => value[key]));
   const unique = sized(z.array(item), size).refine((items) => new Set(items.map(identity)).size === items.length, {
-    error: `must not repeat ${keys.join(' and ')}`,
+    error: `must not contain two items with the same ${keys.join(' and ')}`,
   });
   return annotated(unique, {
     description,
@@ -175,11 +177,11 @@ export function mapOf<Value extends z.ZodType>(
 ): z.ZodRecord<z.ZodString, Value> {
   const { maxProperties, maxKeyLength } = bounds;
   const counted = z.record(z.string(), value).refine((map) => Object.keys(map).length <= maxProperties, {
-    error: `at most ${maxProperties} entries`,
+    error: `must have at most ${maxProperties} entries`,
   });
   return withRule(annotated(counted, { description, maxProperties }), {
     rule: `self.all(key, size(key) <= ${maxKeyLength})`,
-    message: `each name has at most ${maxKeyLength} characters`,
+    message: `each name must have at most ${maxKeyLength} characters`,
     check: (map) => Object.keys(map).every((key) => isLong(key, 0, maxKeyLength)),
   });
 }
@@ -203,7 +205,9 @@ export function objectRef(description: string) {
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameInNamespace.optional(),
-    externalId: serviceId(`The id in the service, where no resource stands for it (interface: ${word}).`).optional(),
+    externalId: serviceId(
+      `The id of the object in the service, for an object without a resource in this namespace (API field: ${word}).`,
+    ).optional(),
   });
   return exactlyOne(ref, ['name', 'externalId']);
 }
@@ -214,9 +218,11 @@ export function objectOrIdRef(description: string, word: string) {
  */
 export function valueOrSource() {
   return {
-    value: text('The value itself; everyone who may read this resource can read it.', { max: 16_384 }).optional(),
+    value: text('The value as plain text; everyone who may read this resource can read the value.', {
+      max: 16_384,
+    }).optional(),
     valueFrom: exactlyOne(
-      fields('Where the value comes from; set exactly one of secretKeyRef and configMapKeyRef.', {
+      fields('The source of the value; set exactly one of secretKeyRef and configMapKeyRef.', {
         secretKeyRef: keyRef('Secret').optional(),
         configMapKeyRef: keyRef('ConfigMap').optional(),
       }),
@@ -236,7 +242,7 @@ export function givenText(description: string) {
 /** Builds the schema of a text that can come only from a Secret. */
 export function secretText(description: string) {
   return fields(description, {
-    valueFrom: fields('Where the value comes from.', { secretKeyRef: keyRef('Secret') }),
+    valueFrom: fields('The source of the value.', { secretKeyRef: keyRef('Secret') }),
   });
 }
 
@@ -249,7 +255,7 @@ function keyRef(kind: string) {
 
 /** Builds the schema of those status fields that only one kind has. Every field may be absent. */
 export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(shape: Shape) {
-  return shown('What the service shows of the object.', shape);
+  return shown('The state of the object as the service shows it.', shape);
 }
 
 /** The greatest length of an annotation's value in status, in characters as the API server counts them. */
@@ -260,7 +266,7 @@ const longestToken = 256;
  * operator has done what the annotation asks for.
  */
 export function handledToken(annotation: string) {
-  const description = `The newest value of the annotation ${annotation} that was handled; any text, no time of ours.`;
+  const description = `The newest value of the annotation ${annotation} that the operator has handled. The value can be any text.`;
   return text(description, { max: longestToken }).optional();
 }
 
