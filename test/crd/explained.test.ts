@@ -104,6 +104,6 @@ const words: readonly (readonly [place: string, word: string])[] = [
 
 describe('kubectl explain', () => {
   it.each(words)('of %s names the word of the interface: %s', (place, word) => {
-    expect(texts.get(place)).toMatch(new RegExp(`interface: [^)]*\\b${word}\\b`, 'u'));
+    expect(texts.get(place)).toMatch(new RegExp(`(?:interface|API field): [^)]*\\b${word}\\b`, 'u'));
   });
 });
