@@ -270,7 +270,7 @@ export const sandboxCommand = {
       [1, 86_400],
     ),
     samples: text(
-      'the folder with the manifests to apply; with none, no manifests are applied',
+      'the folder with the manifests to apply, or the word none to apply no manifests',
       'DIR|none',
       'must be a folder or none',
     ),

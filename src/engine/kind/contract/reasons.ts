@@ -34,13 +34,13 @@ export const reasons = {
   InternalError:
     "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again after growing pauses.",
   DeletionBlocked:
-    'The service refuses to delete the object while something uses or protects the object; the operator tries again until the service deletes it.',
+    'The service refuses to delete the object while something uses or protects the object; the operator tries again until the deletion succeeds.',
   ObjectMissing:
     'A read or a call did not find the object in the service; the object counts as gone only after further reads prove it.',
   InUse: 'Other resources still use the account, so the account cannot be deleted before them.',
   // Reasons of the condition Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
-  Rejected: 'The service refuses the request; the message quotes the service. Change the spec.',
+  Rejected: 'The service refuses the request; the message has the explanation of the service. Change the spec.',
   Forbidden:
     'The credential lacks a permission that a call or a read needs; grant the permission, or use a different credential.',
   Unauthorized: 'The service does not accept the token of the account; put a valid token into the Secret.',
@@ -82,7 +82,7 @@ export const reasons = {
   ObjectGone:
     'The object is proved gone from the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'The service leaves no step of the installation to a person.',
+  NothingToDo: 'No step of the installation is left to a person.',
   TokenSuffices: 'No resource of the account waits because the token lacks a permission.',
   ChangesPending:
     'Some changes of the app take effect in an environment only with the next deployment of that environment.',
@@ -92,7 +92,7 @@ export const reasons = {
   Contested:
     'Somebody else keeps changing the same field back; the operator no longer corrects the field until the spec is edited, the annotation reconcile-at is set, or the field has the value of the spec again.',
   EndpointChanged:
-    'The object is bound to an endpoint or account that differs from the one that would be used now; nothing is sent.',
+    'The object is bound to a different endpoint or account than the one that its account and Secret name now; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
     'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, are proved gone, or are accepted as gone.',
@@ -128,9 +128,10 @@ export const reasons = {
     'A DisasterReset wiped the protection. The operator does not set up the protection again until spec.enrollment is raised.',
   NotProtected: 'The service lists no protection of the environment, so the environment could not be recovered.',
   NotEligible:
-    'According to the data of the service, it would refuse this protection; the message names the field of the spec and the values that the service would accept.',
+    'According to its own data, the service would refuse this protection; the message names the field of the spec and the values that the service would accept.',
   RecoveryReady: 'The service says that a recovery would work.',
-  NeedsAttention: 'The service says that the protection needs attention; the message carries its reason.',
+  NeedsAttention:
+    'The service says that the protection needs attention; the message has the reason that the service gives.',
   ChainRollover: 'A new chain of snapshots is being built; recovery is not ready until the chain is complete.',
   CatchingUp: 'The standby has not applied all changes yet.',
   RpoExceeded: 'The newest data that can be recovered is much older than the recovery point objective allows.',

@@ -182,7 +182,7 @@ function correct(
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
   if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
-    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; it is not sent again until the spec changes or the service shows the change`;
+    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; the change is not sent again until the spec changes or the service shows the new value`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
   const held = plan.mustWait?.(pass, changed);
