@@ -38,7 +38,7 @@ export class Secret {
   }
 }
 
-/** Any JSON value; the secrets in it stay wrapped in `Secret`. */
+/** Any JSON value. Secrets in the value stay wrapped in `Secret`. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 

@@ -38,16 +38,16 @@ import type { Json } from '../base/json.ts';
 
 /** The share of a call's time limit that is reserved for the answer. A call that has less time left is not sent. */
 const answerPart = 1 / 3;
-/** How soon to reconcile again when the account was closed or reopened before the call was sent. */
+/** The pause before the next reconcile when the account was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
 /**
  * The share of a call's time limit that the call may wait for the request budget. A call that would wait longer is
  * requeued.
  */
 const waitPart = 1 / 3;
-/** How soon a process that is not the leader checks again whether it may act. */
+/** Interval at which a process that is not the leader checks again if it may act. */
 const notLeadingMs = 2_000;
-/** How soon an object tries again to take a lock that another object holds. */
+/** The pause before an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
 /** The result of a call, which decides whether the reconcile continues or ends. */
@@ -530,7 +530,7 @@ function committed(call: Call, body: unknown, memory: Memory, before: Partial<Me
   return { is: 'done', remember: { ...before, journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-/** Returns the verdict for a call that was not sent because the service asked the account to slow down. */
+/** Returns the verdict for a call that was not carried out because the service asked the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };

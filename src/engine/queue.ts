@@ -23,8 +23,8 @@ export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
 /**
- * The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account can be held
- * back.
+ * The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account with too many
+ * running calls wait.
  */
 export interface QueuePlace {
   readonly namespace: string;

@@ -29,12 +29,13 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** How long status does not mention what a new object lacks. */
+/** Time in which status does not mention what a new object lacks. */
 const patienceMs = 5_000;
-/** How soon to reconcile an object again if its account was not reconciled yet. */
+/** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
-/** How soon to look again for the effect of a call whose answer was lost, and how many steps one look may take. */
+/** The pause before the operator looks again for the effect of a call whose answer was lost. */
 const lostRecheckMs = 5_000;
+/** The greatest number of steps in one look for the effect of a call whose answer was lost. */
 const mostLooks = 4;
 
 /**
@@ -240,11 +241,9 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
-/**
- * How soon to check an awaited read again, and how long status does not mention that read, which may wait in the
- * operator's own queue.
- */
+/** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
+/** Time in which status does not mention an awaited read, because the read may wait in the operator's own queue. */
 const silentReadMs = 45_000;
 
 /** The result of a step: undefined to decide the next step, anything else to end the reconcile. */

@@ -14,7 +14,7 @@ import type { AccountView, Adoption } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
 
-/** How long the last token of an account that is being deleted may still be used after its Secret was deleted. */
+/** Time for which the last token of an account that is being deleted may still be used after its Secret was deleted. */
 const lastTokenMs = 600_000;
 
 /**
@@ -72,7 +72,7 @@ export class Accounts {
   readonly #opened = new Map<string, OpenAccount>();
   /** The settings with which each account was last opened, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** Why the last attempt to open an account failed. */
+  /** The reasons why accounts could not be opened at the last attempt, by account. */
   readonly #closed = new Map<string, Closed>();
 
   constructor(options: EngineOptions, onList: ListListener, onThrottled: ThrottleListener) {

@@ -371,8 +371,8 @@ export function usersOf({ objects }: AccountParts, { object }: Stored): readonly
 }
 
 /**
- * Counts the resources that use this account, and names the first few. A resource that the account does not allow counts only while
- * it has our finalizer.
+ * Counts the resources that use this account, and names the first few. A resource in a namespace that the account does
+ * not allow counts only while it has the operator's finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.indexedBy(indexKey.account(stored.key));

@@ -29,7 +29,7 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** How long a status write may be delayed if only the shown state of the service has changed. */
+/** The longest delay of a status write if only the shown state of the service has changed. */
 const newsWaitMs = 120_000;
 
 /** Reasons whose messages already mention the call with the unknown outcome. */
@@ -309,7 +309,7 @@ export class ReconcileContext {
     }
   }
 
-  /** Sets our finalizer on the object. Returns false when somebody else wrote the object first. */
+  /** Sets the operator's finalizer on the object. Returns false when somebody else wrote the object first. */
   async hold(): Promise<boolean> {
     const held = await this.parts.writer.hold(this.object);
     if (held.is !== 'written') return false;
@@ -317,7 +317,7 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes our finalizer from the object and forgets the object. Publishes what stays in the service. */
+  /** Removes the operator's finalizer from the object. Publishes an event about an object that stays in the service. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);

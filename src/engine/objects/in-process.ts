@@ -116,7 +116,7 @@ export class InProcess {
   }
 
   /**
-   * When a read shows the object, forgets an earlier read that did not find it: the object counts as gone only if two
+   * If a read shows the object, forgets an earlier read that did not find it: the object counts as gone only if two
    * reads in a row do not find it. A resource with several objects has one such note for each object, under the
    * object's id.
    */

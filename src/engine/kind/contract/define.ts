@@ -69,8 +69,8 @@ export interface KindDefinition<Spec, Facts> {
   /** One sentence for users, which becomes the description of the CRD. */
   readonly summary: string;
   /**
-   * How objects of the kind behave. `account`: gives other resources access to the service. `request`: runs once and
-   * then never again. `long`: the object in the service is kept equal to the spec.
+   * The behaviour of the kind. `account`: gives other resources access to the service. `request`: runs once and then
+   * never again. `long`: the object in the service is kept equal to the spec.
    */
   readonly life: 'account' | 'long' | 'request';
   readonly spec: z.ZodType<Spec>;
@@ -134,7 +134,7 @@ export interface KindDefinition<Spec, Facts> {
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind with any types of spec and facts, as the engine and the generators use it. */
+/** A kind with any types of spec and status fields, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 

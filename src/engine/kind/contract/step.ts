@@ -234,7 +234,7 @@ export interface Showing<Facts = unknown> {
   readonly notices?: readonly Notice[];
 }
 
-/** Something that happened in the service and is worth an event. */
+/** An event in the service that is worth a Kubernetes event. */
 export interface Notice extends Told {
   readonly type: 'Normal' | 'Warning';
 }

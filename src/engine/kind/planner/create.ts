@@ -32,7 +32,7 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/** How soon to check again if another resource is still creating an object of the same name. */
+/** Interval at which a resource checks again if another resource is still creating an object of the same name. */
 const turnMs = 5_000;
 
 /**
@@ -88,9 +88,9 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * Returns since when a list must have begun to prove that nothing was created for this resource yet. An object with the
- * resource's ownership mark is younger than this process's knowledge of the resource. So one newer list is proof for
- * many new resources.
+ * Returns since when a list must have begun to prove that nothing was created for this resource yet. For a kind with
+ * ownership marks this is the time since which this process knows the resource, so that many new resources can share
+ * one list.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -343,7 +343,7 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} may be the result of a create call whose answer was lost, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service to have a new one created`;
+  const message = `${plan.noun} ${id} may be the result of a create call whose answer was lost, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
