@@ -437,7 +437,7 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
     return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
   const { conflicted } = pass.memory.journal ?? {};
   const refused = conflicted === undefined ? '' : ` after the service said "${inSpecWords(conflicted)}"`;
-  const why = `the answer was lost, nothing more is sent (${reason})${refused}, and the service does not show the result`;
+  const why = `the request may have been sent, nothing more is sent (${reason})${refused}, and the service does not show the result`;
   return never('UnknownState', `${plan.words(pass)}: ${why}; look there ${untold}`);
 }
 
