@@ -8,7 +8,7 @@ import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 
-/** The namespace of the operator, in an installation as in a sandbox. */
+/** The namespace in which the operator runs, both in an installation and in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
 /** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
@@ -39,7 +39,10 @@ export interface CommandLine<F extends Flags> {
   readonly summary: string;
   readonly flags: F;
   readonly notes?: readonly string[];
-  /** Whether the argument that the command's name shows must be given. Without this field the command takes no argument. */
+  /**
+   * Says if the argument that the command's name shows is needed or optional. Without this field the command takes no
+   * argument.
+   */
   readonly operand?: 'needed' | 'optional';
 }
 
@@ -48,19 +51,20 @@ export type Settings<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends { readonly schema: z.ZodType<infer T> } ? T : boolean;
 };
 
-/** The parsed command line: settings and argument, or the help text that was asked for. */
+/** The parsed command line: settings and argument, or the help text if the user passed `--help`. */
 type Parsed<T> = { readonly settings: T; readonly operand: string | undefined } | { readonly help: string };
 
 /** A problem that ends a command. The command prints its message in one line. */
 export class Trouble extends Error {}
 
-/** Says that a command line is not valid. */
+/** Thrown when a command line is not valid. */
 export class UsageError extends Trouble {}
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Parses the flags of a command; an absent flag takes its environment variable, else its default. Throws a `UsageError` if one is wrong.
+ * Parses the flags of a command. A flag that is not given gets the value of its environment variable, or else its
+ * default. Throws a `UsageError` if a flag is wrong.
  */
 export function parseFlags<F extends Flags>(
   command: CommandLine<F>,
@@ -79,7 +83,7 @@ export function parseFlags<F extends Flags>(
   return { settings: settings as Settings<F>, operand: given.operand };
 }
 
-/** Writes the text of `--help`. */
+/** Returns the text that `--help` prints for a command. */
 export function helpOf(command: CommandLine<Flags>): string {
   const rows = Object.entries(command.flags).map(([key, flag]) => {
     const short = flag.short === undefined ? '' : `-${flag.short}, `;
@@ -97,7 +101,7 @@ export function helpOf(command: CommandLine<Flags>): string {
   return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
 }
 
-/** Writes the bounds of a flag that takes a number: `3 to 300`. */
+/** Returns the bounds of a flag that takes a number, as text for `--help`: `3 to 300`. */
 export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undefined {
   const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
   const of = typeof unit === 'string' ? unit : '';
@@ -106,7 +110,10 @@ export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undef
 
 type Given = string | boolean | readonly (string | boolean)[];
 
-/** Reads the given flags, by their names in kebab-case, and the argument. Throws a `UsageError` if the command does not take one of them. */
+/**
+ * Reads the flags that the user gave, by their names in kebab-case, and the argument. Throws a `UsageError` if the
+ * command does not know a flag or takes no argument.
+ */
 function readArguments(
   command: CommandLine<Flags>,
   args: readonly string[],
@@ -153,7 +160,7 @@ function readArguments(
   return { settings: values, operand };
 }
 
-/** Returns the argument of a command, as the command's name shows it: `KIND/NAME`. */
+/** Returns the name of a command's argument, as `--help` shows it: `KIND/NAME`. */
 export function operandOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[1] ?? '';
 }
@@ -201,7 +208,10 @@ export function duration(least: number, most: number): z.ZodType<number> {
     );
 }
 
-/** Makes a flag that takes one of a few words. The default is the first word, unless `fallback` names another one. */
+/**
+ * Makes a flag that takes one word out of a fixed list. The default is the first word, unless `fallback` names another
+ * word.
+ */
 export function choice<const Words extends readonly [string, string, ...string[]]>(
   help: string,
   words: Words,
@@ -243,35 +253,44 @@ export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port:
       const colon = text.lastIndexOf(':');
       return { host: text.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(text.slice(colon + 1)) };
     })
-    .refine(({ port }) => port < 65_536, 'has no such port');
+    .refine(({ port }) => port < 65_536, 'must have a port number below 65536');
 }
 
 /** The flags of `apphosting sandbox`. */
 export const sandboxCommand = {
   name: 'sandbox',
   summary:
-    'Everything on this machine: a real Kubernetes control plane, the hosting service in a box, the operator and\nsample resources. Follows their status until Ctrl-C, which leaves nothing behind.',
+    'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C, which leaves nothing behind.',
   flags: {
-    once: { help: 'end with 0 as soon as every sample is Ready' },
-    timeout: whole('with --once: end with 1 when a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
-    samples: text('the manifests to apply: a folder, or none', 'DIR|none', 'must be a folder or none'),
+    once: { help: 'exit with code 0 as soon as every sample is Ready' },
+    timeout: whole(
+      'with --once: exit with code 1 if a sample is not Ready after this time',
+      'SECONDS',
+      '180',
+      [1, 86_400],
+    ),
+    samples: text(
+      'the folder with the manifests to apply, or the word none to apply no manifests',
+      'DIR|none',
+      'must be a folder or none',
+    ),
     data: text(
-      'keep everything in this folder; without it, a temporary one that is removed at the end',
+      'keep all data in this folder; without this flag, in a temporary folder that is removed at the end',
       'DIR',
       'must be a folder',
     ),
     latency: {
-      help: 'the service answers this much later',
+      help: 'delay each answer of the simulated service by this time',
       value: 'MS',
       schema: wholeNumber(0, 3_600_000).optional(),
     },
     reading: list(
-      'how the service behaves where its text leaves it open',
+      'choose what the simulator does in a point that the documentation of the service leaves open',
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
     rateLimit: {
-      help: 'requests per second that the service allows an account',
+      help: 'requests per second that the simulated service allows an account',
       value: 'N',
       schema: wholeNumber(1, 1_000_000).optional(),
     },
@@ -280,89 +299,99 @@ export const sandboxCommand = {
       value: 'real|virtual',
       schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
     },
-    operatorArgs: { ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()), dashed: true },
+    operatorArgs: {
+      ...list('more arguments for the operator, as one quoted string', 'ARGS', z.string()),
+      dashed: true,
+    },
   },
   notes: [
-    '  --kubectl ARGS...           run the kubectl that came with it, against the sandbox that is running, or with',
-    '                              --data DIR against the one kept there; everything behind it goes to kubectl',
+    "  --kubectl ARGS...           run the sandbox's kubectl with all arguments that follow, against the running sandbox;\n                              with --data DIR, against the sandbox whose data are in that folder",
   ],
 } satisfies CommandLine<Flags>;
 
 /** The parsed flags of `apphosting sandbox`. */
 export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
-/** Flags that name the hosts a command may send a token to. */
+/** The flags that name the hosts to which a command may send an API token. */
 export const hostFlags = {
   allowedHosts: list(
-    'a host that tokens may be sent to, such as api.example.com or *.example.com; without any, every public host',
+    'allow tokens to be sent to this host, such as api.example.com or *.example.com; without this flag, to every public host',
     'HOST',
     z.string().min(1, 'must be a host'),
   ),
-  allowPrivateAddresses: { help: 'also allow hosts in private networks' },
-  allowInsecureLoopback: { help: 'also allow this machine, over http too: for the simulator' },
+  allowPrivateAddresses: { help: 'also allow tokens to be sent to hosts in private networks' },
+  allowInsecureLoopback: { help: 'also allow tokens to be sent to this machine, even over http: for the simulator' },
 };
 
 /** The flags of `apphosting run`. */
 export const runCommand = {
   name: 'run',
   summary:
-    'The operator: watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod it uses the service account, elsewhere a kubeconfig.',
+    'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text('the cluster to work in; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
-    context: text('a context of the kubeconfig other than its current one', 'NAME'),
+    kubeconfig: text(
+      'the kubeconfig file; without this flag, $KUBECONFIG, the service account of the pod, or ~/.kube/config',
+      'FILE',
+    ),
+    context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
     namespace: text(
-      'watch this namespace only, with Roles instead of ClusterRoles and without ClusterHostingAccount',
+      'watch only this namespace, with Roles instead of ClusterRoles and without ClusterHostingAccounts',
       'NAME',
       'must be a namespace',
     ),
     operatorNamespace: {
       ...text(
-        "where the lease, the operator's key and the Secrets of cluster-wide accounts are; else that of the pod or kubeconfig",
+        "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
         'NAME',
         'must be a namespace',
       ),
       variable: 'POD_NAMESPACE',
     },
     selector: text(
-      'watch only resources and accounts with these labels, so that several operators share a cluster',
+      'watch only resources and accounts with these labels, so that several operators can share a cluster',
       'LABELS',
     ),
     metricsListen: {
-      help: 'where /metrics, /healthz and /readyz are served; without HOST on every address, IPv6 included',
+      help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
       fallback: '127.0.0.1:8080',
       schema: hostAndPort(),
     },
-    leaderElect: choice('take the lease before acting: on, or off where no other replica can run', ['on', 'off']),
+    leaderElect: choice(
+      'on: act only as the holder of the lease; off: act without a lease, where no other replica can run',
+      ['on', 'off'],
+    ),
     secretWatch: choice(
-      'see rotated Secrets at once (needs list and watch on Secrets), or read them again at each poll (get only)',
+      'on: see rotated Secrets at once (needs list and watch on Secrets); off: read Secrets again at each poll (needs only get)',
       ['on', 'off'],
     ),
     ...hostFlags,
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
-    enableActivation: { help: 'let resources activate, discard and reset disaster recovery' },
-    enableAccountReset: { help: 'let a DisasterReset wipe a whole account' },
+    enableActivation: {
+      help: 'allow the requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset',
+    },
+    enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account' },
     horizonSeconds: whole(
-      'how long after its deadline a lost call may still take effect in the service',
+      'time after its deadline in which a call without an answer may still take effect in the service',
       'SECONDS',
       '120',
       [1, 3_600],
     ),
     callDeadlineSeconds: whole(
-      'how long a call that changes something may take, including its wait for a turn, before it counts as lost; a read may take a third of that',
+      'time limit of a call that changes something, including its wait for the request budget; a read may take a third of this time',
       'SECONDS',
       '30',
       [3, 300],
     ),
     leaseSeconds: whole(
-      'how long others wait for a silent holder of the lease; the holder itself stops after two thirds of it',
+      'time after which other replicas take the lease of a silent leader; the leader itself stops after two thirds of this time',
       'SECONDS',
       '15',
       [2, 300],
     ),
-    pollSeconds: whole('the interval of polls for an account without spec.pollSeconds', 'SECONDS', '60', [1, 3_600]),
-    workers: whole('objects worked on at the same time', 'N', '32', [1, 1_024]),
-    logLevel: choice('the least important line to log', ['debug', 'info', 'warn', 'error'], 'info'),
+    pollSeconds: whole('the poll interval of an account without spec.pollSeconds', 'SECONDS', '60', [1, 3_600]),
+    workers: whole('number of objects that are reconciled at the same time', 'N', '32', [1, 1_024]),
+    logLevel: choice('the lowest level of log lines that are written', ['debug', 'info', 'warn', 'error'], 'info'),
   },
 } satisfies CommandLine<Flags>;
 
@@ -374,12 +403,15 @@ export function wholeEnvironment(): Readonly<Record<string, string | undefined>>
   return env;
 }
 
-/** Gives Node's thread pool 64 threads in place of 4, unless the environment says how many. Works only before a thread was used. */
+/**
+ * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Has an effect only before the
+ * first thread is used.
+ */
 export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';
 }
 
-/** Reads from flags and environment which hosts tokens may be sent to, and which proxy to use. */
+/** Reads from flags and environment variables to which hosts tokens may be sent, and which proxy to use. */
 export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
   const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];
@@ -387,7 +419,7 @@ export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   return { allowedHosts, allowPrivateAddresses, allowInsecureLoopback, proxy, noProxy };
 }
 
-/** The environment variables that decide where the programs of a control plane are found. */
+/** The platform and the folders that decide where kube-apiserver, etcd and kubectl are found. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
@@ -397,7 +429,7 @@ export interface Surroundings {
   readonly cacheDir: string;
 }
 
-/** Reads from the environment what is needed to find the programs of a control plane. */
+/** Reads from the environment where kube-apiserver, etcd and kubectl can be found. */
 export function surroundings(environment: Environment = env): Surroundings {
   const named = environment['XDG_CACHE_HOME'] ?? '';
   const cacheHome = named.startsWith('/') ? named : join(homedir(), '.cache');
@@ -409,7 +441,7 @@ export function surroundings(environment: Environment = env): Surroundings {
   };
 }
 
-/** Makes the environment for a program to start: that of this process, with some variables added. */
+/** Makes the environment for a child process: the environment of this process with some variables added. */
 export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
   return { ...env, ...extra };
 }

@@ -8,28 +8,28 @@ import { setFlagsFromString } from 'node:v8';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
-/** Every subcommand of this program, as the help lists it. */
+/** The subcommands of this program and their summaries, as `--help` lists them. */
 const summaries = {
-  run: 'the operator: makes the hosting service match the resources of a cluster',
-  plan: 'what applying some documents would change in the service, without changing it',
-  import: 'an account of the service as a folder of manifests that change nothing when applied',
-  status: 'the tree of an account: what is Ready, what is not, and why',
-  why: 'why a resource is not Ready, deepest cause first, and what to do',
-  doctor: 'whether an installation is in order, check by check',
-  inventory: 'everything that an account of the service has, and which resource manages it',
-  catalog: 'the presets and solutions that the service offers an account',
-  reconcile: 'let the operator look at a resource now',
-  pause: 'hold a resource: nothing is sent for it',
-  resume: 'let a paused resource go on',
-  redeploy: 'restart an environment with what it runs now',
-  rollback: 'roll an environment back to the version before',
+  run: 'run the operator, which makes the hosting service match the resources of a cluster',
+  plan: 'show what some manifests would change in the service, without changing anything',
+  import: 'write an account of the service as a folder of manifests that change nothing when applied',
+  status: 'show the resources of an account as a tree: which are Ready, which are not, and why',
+  why: 'explain why a resource is not Ready, deepest cause first, and what to do',
+  doctor: 'check whether an installation of the operator is in order',
+  inventory: 'list everything that an account of the service has, and which resource manages it',
+  catalog: 'list the presets and solutions that the service offers to an account',
+  reconcile: 'make the operator reconcile a resource now',
+  pause: 'pause a resource, so that nothing is sent to the service for it',
+  resume: 'let the operator continue with a paused resource',
+  redeploy: 'restart an environment with the version that it runs now',
+  rollback: 'roll an environment back to the previous version',
   stop: 'stop an environment',
   start: 'start an environment',
-  points: 'the recovery points of a protection',
-  activate: 'a manifest that activates one recovery point, to review and create',
-  completion: 'scripts by which a shell completes commands and flags',
-  sandbox: 'everything on this machine: Kubernetes, the service in a box, the operator, samples',
-  simulator: 'serve the whole hosting service in a box',
+  points: 'list the recovery points of a DisasterProtection',
+  activate: 'print a manifest that activates one recovery point, for you to review and create',
+  completion: 'print a script with which a shell completes commands and flags',
+  sandbox: 'run everything on this machine: Kubernetes, a simulator of the service, the operator, samples',
+  simulator: 'run a simulator of the whole hosting service',
 };
 
 /** A subcommand, which takes its own arguments and returns the exit code. */
@@ -38,7 +38,7 @@ type Command = (args: readonly string[]) => Promise<number>;
 /** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
-/** Loads the code of a subcommand, only when the subcommand is used. */
+/** Loads the code of a subcommand, but only when the user runs that subcommand. */
 const loaders: Readonly<Record<keyof typeof summaries, () => Promise<Command>>> = {
   run: async () => (await import('./cli/run.ts')).run,
   plan: async () => (await import('./cli/plan/command.ts')).plan,
@@ -64,10 +64,10 @@ const loaders: Readonly<Record<keyof typeof summaries, () => Promise<Command>>> 
 
 function usage(program: string): string {
   const rows = Object.entries(summaries).map(([name, summary]) => `  ${name.padEnd(12)}${summary}`);
-  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains each; ${program} --version says which one this is.\n`;
+  return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains a command; ${program} --version prints the version.\n`;
 }
 
-// Turn on source maps before the other chunks are loaded. A source map is only read when a stack trace is printed.
+// Turn on source maps before the rest of the code is loaded. A source map is only read when a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
@@ -85,20 +85,21 @@ async function main(): Promise<number> {
     return (await import('./cli/completion/completion.ts')).complete(rest, Object.entries(summaries));
   if (!isCommand(name)) {
     const { program } = await import('./config.ts');
-    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists them\n`);
+    stderr.write(`${program}: there is no command "${name}"; ${program} --help lists the commands\n`);
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two processes of Node, and needs source files to build a control plane.
+    // The sandbox starts this program again as two Node processes, and needs source files to build a control plane.
     stderr.write(
-      'apphosting sandbox: it needs files that this one program lacks: npm start in a checkout, or bin/apphosting sandbox of the archive\n',
+      'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
     return 1;
   }
   keepCompiled();
   if (name === 'run' || name === 'simulator') keepSmall();
   const command = await loaders[name]();
-  // Write the compile cache now and not at the end, so that even a process that is killed leaves its compiled code to the next one.
+  // Write the compile cache now and not at the end, so that even a process that is killed leaves compiled code for the
+  // next process.
   flushCompileCache();
   return command(rest);
 }
@@ -108,9 +109,8 @@ function isCommand(name: string): name is keyof typeof summaries {
 }
 
 /**
- * Saves memory for a command that runs for months: keeps V8's space for new objects at its first size instead of letting it grow to 32 MB,
- * and collects old objects when they have grown by a fifth. Most objects live for one pass, and buffers that wait to be collected take more
- * memory than objects.
+ * Saves memory in a command that runs for months: V8's space for new objects stays at its first size instead of growing
+ * to 32 MB, and old objects are collected when they have grown by a fifth. Most objects live for one reconcile only.
  */
 function keepSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
@@ -122,18 +122,18 @@ function keepCompiled(): void {
   try {
     enableCompileCache(join(homedir(), '.cache', 'apphosting', 'compiled'));
   } catch {
-    stderr.write('apphosting: there is no home folder to keep compiled code in\n');
+    stderr.write('apphosting: compiled code is not cached, because there is no home folder\n');
   }
 }
 
 const [major = 0, minor = 0] = versions.node.split('.').map(Number);
 if (major < 24 || (major === 24 && minor < 11)) {
   stderr.write(
-    `apphosting needs Node 24.11 or newer, and this is ${versions.node}: run it with npm, which brings its own\n`,
+    `apphosting needs Node 24.11 or newer, but this is Node ${versions.node}: run apphosting with npm, which brings a suitable Node\n`,
   );
   exit(1);
 }
-// Ignore EPIPE: a program that reads our output and ends early, such as head, must not end the command.
+// Ignore EPIPE: a program such as head, which stops reading the output early, must not end the command with an error.
 stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
 });

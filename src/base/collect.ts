@@ -16,9 +16,12 @@ export interface Received {
   readonly body: Buffer;
 }
 
-/** The limits of a request. A request that exceeds one of them fails with the matching error. */
+/**
+ * The limits of one request: when the request is aborted, and how large the answer may be. A request that exceeds a
+ * limit fails.
+ */
 export interface Bounds {
-  /** Ends the request when aborted; the request then fails with the signal's reason. */
+  /** Aborting this signal ends the request, which then fails with the signal's reason. */
   readonly signal: AbortSignal;
   readonly mostBytes: number;
   readonly tooLarge: () => Error;
@@ -27,8 +30,8 @@ export interface Bounds {
 }
 
 /**
- * Sends one request and collects its whole response. Uses no streams, because for a few kilobytes a stream would cost more
- * than everything else.
+ * Sends one request and collects its whole response. Uses no streams: for a body of a few kilobytes, setting up a
+ * stream would cost more CPU than the rest of the request.
  */
 export function collect(
   dispatcher: Dispatcher,

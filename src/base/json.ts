@@ -13,7 +13,9 @@ export class Secret {
     this.#value = value;
   }
 
-  /** Returns the value itself. Only the transport, the fingerprint, comparisons and rules about values may call this. */
+  /**
+   * Returns the value itself. Only code that sends, fingerprints, compares or validates the value may call this method.
+   */
   reveal(): string {
     return this.#value;
   }
@@ -36,7 +38,7 @@ export class Secret {
   }
 }
 
-/** Any JSON value; the secrets in it stay wrapped in `Secret`. */
+/** Any JSON value. Secrets in the value stay wrapped in `Secret`. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
 
@@ -53,7 +55,10 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the objects in the list under a key of a value; an empty list when the value has no list there. */
+/**
+ * Returns the objects in the list that a JSON object has under this key; an empty list when there is no list under the
+ * key.
+ */
 export function recordsIn(value: unknown, key: string): readonly Readonly<Record<string, unknown>>[] {
   const list: unknown = isRecord(value) ? value[key] : undefined;
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
@@ -105,8 +110,9 @@ export function sameJson(a: unknown, b: unknown, ignored: readonly string[] = []
 }
 
 /**
- * Writes a value as canonical JSON, so that equal values give equal text: keys sorted, no white space, undefined left out (RFC
- * 8785, as far as we need it). Secrets appear in plain text, so the result may only be hashed or compared, never shown.
+ * Writes a value as canonical JSON, so that equal values give equal text: keys sorted, no white space, undefined left
+ * out (the part of RFC 8785 that the operator needs). Secrets appear in plain text, so the result may only be hashed or
+ * compared, never shown.
  */
 export function canonicalJson(value: unknown): string {
   if (value instanceof Secret) return JSON.stringify(value.reveal());

@@ -22,7 +22,7 @@ export function momentOf(clock: Clock): Moment {
   return { monotonic: clock.monotonic(), wall: clock.wall() };
 }
 
-/** Randomness, passed in so that a test can repeat it. */
+/** A source of random numbers. Tests pass a source that repeats the same numbers. */
 export interface Entropy {
   /** Returns a random number in [0, 1). */
   fraction(): number;
@@ -45,7 +45,7 @@ export function isoSecondsUp(ms: number): string {
   return isoSeconds(ms + 999);
 }
 
-/** Computes a pause that doubles with each earlier failure, up to the longest pause. */
+/** Computes a pause that doubles with each earlier failure, but is never longer than the longest pause. */
 export function growingMs(failures: number, { firstMs, longestMs }: { firstMs: number; longestMs: number }): number {
   return Math.min(longestMs, firstMs * 2 ** Math.min(failures, 30));
 }
@@ -60,7 +60,7 @@ export function retryPauseMs(failures: number, entropy: Entropy): number {
   return jittered(growingMs(failures, { firstMs: 1_000, longestMs: 300_000 }), entropy);
 }
 
-/** How the pauses of a `Backoff` grow. */
+/** The settings of a `Backoff`: its first pause, its longest pause, and when it forgets earlier failures. */
 export interface BackoffShape {
   readonly firstMs: number;
   readonly longestMs: number;

@@ -1,13 +1,15 @@
 /**
- * Sends one call to the service, from the decision of a kind to what the call's outcome means for the object.
+ * Sends one call to the service: from the decision to send the call to what its outcome means for the object.
  *
- * Guarantees: a call that must not happen twice is written to status, with uid and resourceVersion, before its first byte is sent;
- * an id in an answer is written to status before anything else is done; a process that may no longer act sends nothing.
+ * Guarantees: a call that must not happen twice is written to status (as an entry in the journal), with uid and
+ * resourceVersion, before its first byte is sent. An id in an answer is written to status before anything else is done.
+ * A process that may no longer act sends nothing.
  *
- * Order: backoff of the same call → leadership → exclusive locks → budget → journal → proof of the credential → live look at the
- * Kubernetes object → send → interpret the outcome. If the process dies between journal and send, the next process finds the entry
- * in status and treats the call as sent: the kind looks for the effect of the call before it acts (`resolveCreate` in the planner,
- * `resolveDoubt` or `resolveUpgrade` of the kind elsewhere).
+ * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
+ * credential → a fresh read of the Kubernetes object → send → interpret the outcome. If the process dies between
+ * journal and send, the next process finds the entry in status and treats the call as sent: it looks for the effect of
+ * the call before it acts (`resolveCreate` in the planner, `resolveDoubt` or `resolveUpgrade` in the code of some
+ * kinds).
  *
  * Why: docs/design/at-most-once.md
  */
@@ -34,29 +36,32 @@ import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
-/** The share of a call's time that is reserved for the answer. With less time left, the call is not sent. */
+/** The share of a call's time limit that is reserved for the answer. A call that has less time left is not sent. */
 const answerPart = 1 / 3;
-/** How soon to reconcile again when the account was closed or reopened before the call was sent. */
+/** The pause before the next reconcile when the account was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
-/** The share of its time that a call may wait for the request budget. A call that would wait longer is requeued. */
+/**
+ * The share of a call's time limit that the call may wait for the request budget. A call that would wait longer is
+ * requeued.
+ */
 const waitPart = 1 / 3;
-/** How soon a process that is not the leader checks again whether it may act. */
+/** Interval at which a process that is not the leader checks again if it may act. */
 const notLeadingMs = 2_000;
-/** How soon an object tries again to take a lock that another object holds. */
+/** The pause before an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
-/** The result of a call, by which the reconcile continues or ends. */
+/** The result of a call, which decides whether the reconcile continues or ends. */
 export type Performed =
-  /** This reconcile has learned something: ask the kind for its next step. */
+  /** The reconcile continues: the kind decides its next step with what the call has shown. */
   | { readonly is: 'on' }
-  /** End the reconcile with this verdict. With `againInMs`, the call is tried again after that time. */
+  /** The reconcile ends with this verdict in status. With `againInMs`, the call is tried again after that time. */
   | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
-  /** Somebody else wrote the Kubernetes object first. */
+  /** The reconcile ends, because somebody else wrote the Kubernetes object first. */
   | { readonly is: 'overtaken' }
-  /** The operator itself chose to send nothing: try again later without a change of status. */
+  /** The operator itself decided not to send the call: try again later, without a change of status. */
   | { readonly is: 'quiet'; readonly againInMs: number };
 
-/** Performs one call. Create a new instance for each call that a kind decides on. */
+/** Performs one call to the service. Create a new instance for each call. */
 export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
@@ -94,12 +99,14 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#alone();
-    // Unless the kind is asked again at once, its next decision needs a fresh read.
+    // When the reconcile ends here, the next reconcile must read the service afresh before it decides.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
 
-  /** Takes the exclusive locks, so that two calls whose effects could not be told apart are never under way together. */
+  /**
+   * Takes the exclusive locks, so that two calls whose effects could not be told apart are never sent at the same time.
+   */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
     const { alone, journal, resumes } = this.#call;
@@ -115,7 +122,10 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues a call that would wait too long for the request budget; otherwise announces and sends the call. */
+  /**
+   * Requeues a call that would wait too long for the request budget. Any other call is announced to the budget and
+   * sent.
+   */
   async #withinBudget(): Promise<Performed> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
@@ -134,7 +144,10 @@ export class OutgoingCall {
     }
   }
 
-  /** Requeues the call. Status mentions a long pause that the service asked for, but not the operator's own wait for the budget. */
+  /**
+   * Requeues the call. Status mentions a long pause that the service asked for, but not the operator's own wait for the
+   * request budget.
+   */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
     const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
@@ -159,7 +172,10 @@ export class OutgoingCall {
     return outcome === undefined ? this.#takeBack(before) : this.#interpret(before, outcome);
   }
 
-  /** Writes everything that must be in status before the call is sent. Returns false when somebody else wrote the object first. */
+  /**
+   * Writes to status what must be there before the call is sent. Returns false when somebody else wrote the object
+   * first.
+   */
   async #journal(): Promise<boolean> {
     const context = this.#context;
     const { journal, meanwhile, request, words } = this.#call;
@@ -172,7 +188,10 @@ export class OutgoingCall {
     return context.write();
   }
 
-  /** Proves by a read that the second credential sees the account. Returns undefined after a success, or when no proof is needed. */
+  /**
+   * Proves by a read that the credential of `spec.dangerousCredentialsRef` sees the account. Returns undefined after a
+   * success, or when no proof is needed.
+   */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
     const isSecond = credential === 'dangerous' && this.#context.opened?.dangerous !== undefined;
@@ -184,7 +203,10 @@ export class OutgoingCall {
     return { is: 'wait', reason: 'DangerousCredential', message };
   }
 
-  /** Sends the request. Returns undefined when the operator itself chose to send nothing, so that no trace of the call is kept. */
+  /**
+   * Sends the request. Returns undefined when the operator itself decided not to send it, so that no trace of the call
+   * is left in status.
+   */
   async #send(service: Service): Promise<Outcome | undefined> {
     const { request, urgency, resumes, words } = this.#call;
     const mayDispatch = () => this.#whyNotNow();
@@ -192,14 +214,18 @@ export class OutgoingCall {
     const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
-    // An earlier try of a resumed call may have been sent. So keep the journal entry, and let the kind find out what the call did.
+    // An earlier try of a resumed call may have been sent. So leave the journal entry in status; the next step finds
+    // out what that try did.
     if (resumes === true) return outcome;
-    // The account was opened again while the call waited: decide again with the new service.
+    // The account was opened again while the call waited: decide again with the new connection.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
 
-  /** Returns why the request must not be sent; undefined when it may be sent. Called in the tick in which the request is sent. */
+  /**
+   * Returns why the request must not be sent; undefined when the request may be sent. Called in the tick in which the
+   * request is sent.
+   */
   #whyNotNow(): string | undefined {
     const { leadership, clock } = this.#context.parts;
     const no = leadership.mayAct();
@@ -208,12 +234,15 @@ export class OutgoingCall {
     const answerMs = this.#pass.callMs * answerPart;
     const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
-    if (this.#isLate) return 'waited too long in the queue';
+    if (this.#isLate) return 'the call waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
-    return 'the state has changed since the call was decided';
+    return 'the state of the object or of the service has changed since the call was decided';
   }
 
-  /** Asks the kind again, without waiting for anything. Returns true when the kind still wants exactly this call. */
+  /**
+   * Runs the kind's decision again on the newest state, without any I/O. Returns true when the decision is still
+   * exactly this call.
+   */
   #isStillWanted(): boolean {
     const { opened, inProcess, parts, stored } = this.#context;
     if (opened === undefined) return false;
@@ -240,13 +269,16 @@ export class OutgoingCall {
     return { is: 'said', verdict, againInMs: this.#backOff(verdict, digest, false) };
   }
 
-  /** Starts the backoff of the call with this digest, and returns the pause. Without a digest, the next call of the object must wait. */
+  /**
+   * Starts the backoff of the call with this digest, and returns the pause. Without a digest, the object's next call
+   * must wait, whatever it is.
+   */
   #backOff(verdict: Verdict, digest: string | undefined, isNo: boolean): number {
     const { parts, inProcess } = this.#context;
     return inProcess.backOff({ digest, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
   }
 
-  /** Applies the outcome of the call to the reconcile: done, in doubt, or refused. */
+  /** Updates memory and status by the outcome of the call: carried out, unknown, or refused. */
   async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
@@ -266,13 +298,15 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
-      // Write an id at once, or it would be lost. Write the fingerprints of hidden settings at once, or the settings would be sent again.
+      // Write an id at once, or the id could be lost. Write the fingerprints of settings that the service never shows
+      // at once, or the settings would be sent again.
       if (meaning.identified || call.meanwhile !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // Back off by the digest of the journal entry: if the entry is removed, the kind begins the call again under this digest.
+      // Start the backoff under the digest of the journal entry. If the entry is removed, the call begins again with
+      // this digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
       context.remember(meaning.remember);
@@ -289,7 +323,8 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // The next request will carry the id from the answer, so its digest is not known yet. That request must wait as well.
+    // The next request will carry the id from the answer, so its digest is not known yet. That next request must wait
+    // as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       this.#backOff(verdict, digest, true);
@@ -299,8 +334,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Adds to a rejection the object that explains it, if a list shows such an object. If every list is older than the call, asks for
-   * a newer list.
+   * Adds to the message of a rejected call the object that explains the rejection, if a list shows such an object. If
+   * every list is older than the call, asks for a newer list.
    */
   #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
@@ -315,7 +350,7 @@ export class OutgoingCall {
     return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }
 
-  /** Returns the values in memory that `meanwhile` is about to replace. */
+  /** Returns the remembered values that the call's `meanwhile` is about to replace. */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
@@ -334,7 +369,7 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
   const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Write the kind's conditions before the call, not only after it.
+  // Write the kind's own conditions before the call, not only after the call.
   const own = stored.kind.show(pass).conditions;
   try {
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
@@ -344,14 +379,17 @@ export async function begin(context: ReconcileContext, pass: Pass, intent: Inten
   }
 }
 
-/** The first conditions of an object, written together with a journal entry. */
+/** The first conditions of an object, which are written together with a journal entry. */
 interface FirstWords {
   readonly reason: 'Creating' | 'Requesting';
   readonly message: string;
   readonly own?: readonly OwnCondition[];
 }
 
-/** Writes a journal entry with uid and resourceVersion. Returns false when somebody else wrote the object first. */
+/**
+ * Writes a journal entry to status with uid and resourceVersion. Returns false when somebody else wrote the object
+ * first.
+ */
 async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
   const entry: JournalEntry = {
     ...intent,
@@ -368,7 +406,7 @@ async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said
   return context.write();
 }
 
-/** Sets the first conditions of an object that has none yet. */
+/** Sets the first conditions of an object that has no conditions yet. */
 function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
   if (context.status.conditions.length > 0) return;
   const conditions = conclude({
@@ -382,7 +420,10 @@ function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: 
   context.status = { ...context.status, conditions };
 }
 
-/** True when the live Kubernetes object is the one that was decided on: the same uid, unchanged, not deleted and not paused. */
+/**
+ * True when the object in Kubernetes is still the one for which the call was decided: the same uid and generation, not
+ * deleted and not paused.
+ */
 function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean {
   const now = live?.metadata;
   return (
@@ -398,34 +439,35 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 /** The meaning of a call's outcome for the object. */
 type Interpretation =
-  /** The service carried out the call: remember these values and ask the kind again. */
+  /** The service carried out the call: remember these values and decide the next step. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
-  /** The outcome is unknown: the entry stays in the journal, and the next step reads before it acts. */
+  /** The outcome is unknown: the journal entry stays in status, and the next step reads the service before it acts. */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory> | undefined;
-      /** The verdict to give if it turns out that the call was not carried out. */
+      /** The verdict to report if a read shows that the call was not carried out. */
       readonly refused?: Verdict;
     }
-  /** The call was not carried out: status says so. */
+  /** The call was not carried out: this verdict goes to status. */
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
       /**
-       * When the same request is sent again. `backoff`: after a growing pause. `asSaid`: when the verdict says, or else after ten
-       * minutes.
+       * Says when the same request is sent again. `backoff`: after a growing pause. `asSaid`: after the pause in the
+       * verdict, or else after ten minutes.
        */
       readonly retry: 'backoff' | 'asSaid';
     };
 
 /**
- * Maps the outcome of a call to changes of memory and to a verdict.
+ * Maps the outcome of a call to changes of memory and to a verdict for status.
  *
- * When the call was certainly not carried out, the journal entry is cleared and `meanwhile` is undone; `before` has the earlier
- * values. When the call is in doubt, both stay, so that the next step reads before it acts.
+ * When the call was certainly not carried out, the journal entry is removed and the changes in `meanwhile` are undone;
+ * `before` has the earlier values. When the outcome is unknown, the entry and the changes stay, so that the next step
+ * reads before it acts.
  *
- * A resumed call may have been carried out by an earlier try. So only a success ends its journal entry here. After a refusal the
- * kind reads once more, and when nothing was sent, the entry stays.
+ * An earlier try of a resumed call may have been carried out. So for a resumed call only a success removes the journal
+ * entry here. After a refusal the next step reads once more, and when nothing was sent, the entry stays.
  */
 function interpretOutcome(
   call: Call,
@@ -468,13 +510,13 @@ function understood(call: Call, outcome: Outcome): Outcome {
   return { is: 'refused', status: 200, message: no, body: outcome.body };
 }
 
-/** The verdict for a call that the service refused. */
+/** Returns the verdict for a call that the service refused. */
 function refusalOf({ words }: Call, outcome: Refusal): Verdict {
   const reason = outcome.is === 'notExecuted' ? 'Forbidden' : 'Rejected';
   return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-/** Interprets a refusal that the kind must confirm by one fresh read. `refused` is the verdict if that read confirms the refusal. */
+/** Interprets a refusal that one fresh read must confirm. `refused` is the verdict if the read confirms the refusal. */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
   return { is: 'doubt', remember, refused };
@@ -488,7 +530,7 @@ function committed(call: Call, body: unknown, memory: Memory, before: Partial<Me
   return { is: 'done', remember: { ...before, journal: undefined, ...remember }, identified: identified || isOnce };
 }
 
-/** Returns the verdict while the service asks the account to slow down. */
+/** Returns the verdict for a call that was not carried out because the service asked the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
@@ -499,7 +541,10 @@ function waiting(call: Call, reason: Reason, message: string, remember: Partial<
   return { is: 'said', verdict, retry: 'backoff' };
 }
 
-/** Replaces the interface's field names in the message of an outcome by paths of the spec. `words` maps the names to the paths. */
+/**
+ * Replaces the API's field names in the message of an outcome by paths of the spec. `words` maps each field name to a
+ * path.
+ */
 export function withSpecPaths(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);
   if (outcome.is === 'committed' || names.length === 0) return outcome;

@@ -1,8 +1,9 @@
 /**
  * The engine: watches objects, and enqueues and reconciles each of them.
  *
- * Guarantees: one reconcile per object at a time; every change of an object, its references, its Secrets or its state in the
- * service leads to a reconcile; no decision is made on a version older than our own last write.
+ * Guarantees: one reconcile per object at a time; a reconcile after every change of an object, its references, its
+ * Secrets or its state in the service; no decision on a version of an object that is older than the operator's own last
+ * write.
  */
 import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson, isOlderVersion } from '../base/json.ts';
@@ -37,12 +38,14 @@ export class Engine {
   readonly #parts: EngineParts;
   readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
-  /** The resourceVersion of our last write of an object, by uid, until the watch has delivered it. */
+  /**
+   * The resourceVersion of the operator's last write of each object, by uid, until the watch has delivered that write.
+   */
   readonly #written = new Map<string, string>();
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** The objects that wait until another object gives up an id, by the index key of the claim to that id. */
+  /** The objects that wait until another object gives up an id, by the index key of that id. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   #quarantinedUntil = Number.NEGATIVE_INFINITY;
@@ -87,7 +90,7 @@ export class Engine {
     });
   }
 
-  /** Takes an event from the watch of one of our kinds. */
+  /** Handles an event from the watch of one of the operator's kinds. */
   observe(event: CacheEvent): void {
     const key = keyOfObject(event.object);
     if (event.is === 'gone') {
@@ -96,7 +99,8 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // The engine already knows its own write and all earlier versions, so skip events about them.
+    // Skip events about versions older than the operator's own last write, because the engine already knows what was
+    // written.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
     if (written === resourceVersion) this.#parts.objects.share(event.object);
@@ -114,8 +118,8 @@ export class Engine {
   }
 
   /**
-   * Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, since an account may now allow or forbid
-   * the namespace.
+   * Enqueues the objects in a new or relabelled namespace that use cluster-wide accounts, since an account may now
+   * allow or forbid the namespace.
    */
   namespaceChanged(namespace: string): void {
     for (const stored of this.#parts.objects.values()) {
@@ -124,12 +128,15 @@ export class Engine {
     }
   }
 
-  /** Holds back calls that cannot be repeated for this long: after a take-over, or after the cluster was restored from a backup. */
+  /**
+   * Delays calls that cannot be repeated for this long: after a change of the leader, or after the cluster was restored
+   * from a backup.
+   */
   quarantine(ms: number): void {
     this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
   }
 
-  /** Enqueues the given keys, except those that are not keys of our objects. */
+  /** Enqueues the given keys, except those that are not keys of the operator's objects. */
   again(keys: readonly string[]): void {
     for (const key of keys)
       if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
@@ -139,14 +146,16 @@ export class Engine {
     return this.#queue.depth;
   }
 
-  /** Reconciles everything after the cluster was restored from a backup, which may have lost our writes. */
+  /**
+   * Reconciles everything after the cluster was restored from a backup, which may have undone writes of the operator.
+   */
   rewound(): void {
     this.#written.clear();
     this.quarantine(this.#parts.settings.horizonMs);
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 
-  /** Says why the process should be restarted; undefined while every reconcile comes to an end. */
+  /** Returns why the process should be restarted; undefined while every reconcile ends in time. */
   stuck(): string | undefined {
     return this.#workers.stuck();
   }
@@ -167,7 +176,7 @@ export class Engine {
     await this.#parts.accounts.closeAll();
   }
 
-  /** Stores the object that our own write returned, without waiting for the watch. */
+  /** Stores the object that the API server returned for the operator's own write, without waiting for the watch. */
   #wrote({ object, status }: Stored): void {
     const { uid, resourceVersion } = object.metadata;
     const known = this.#parts.objects.get(keyOfObject(object))?.object.metadata;
@@ -176,7 +185,7 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Stores the newest form of an object. `own` is the parsed status if the operator itself wrote it. */
+  /** Stores the newest form of an object. `own` is the parsed status if the operator itself wrote that status. */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
@@ -184,7 +193,7 @@ export class Engine {
     if (stored === undefined) return;
     this.#noteForced(stored);
     const isWish = isWished(object, before);
-    // Our own status write needs no further reconcile.
+    // After the operator's own status write the object need not be reconciled.
     if (own === undefined || isWish)
       this.#queue.enqueue(key, urgencyOfChange(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
@@ -215,7 +224,10 @@ export class Engine {
     } else this.#recount(stored, undefined);
   }
 
-  /** Makes an account count its users again when one of them was created, was deleted, or has another standing in the account. */
+  /**
+   * Makes an account count its users again when one of the users was created, was deleted, or changed its standing
+   * (such as Ready or Throttled).
+   */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
@@ -230,7 +242,10 @@ export class Engine {
     }
   }
 
-  /** Returns the place of a key in the queue. Accounts are never held back, since their status says what is wrong with the service. */
+  /**
+   * Returns the place of a key in the queue. Keys of accounts are never delayed, because the status of an account says
+   * what is wrong with the service.
+   */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
@@ -248,8 +263,8 @@ export class Engine {
   }
 
   /**
-   * True while an account has too many calls under way. Its keys then wait in the work queue, where an edit can overtake other
-   * keys. An edit cannot overtake calls that already wait for the budget.
+   * True while an account has too many calls under way. Its keys then wait in the work queue instead of in the request
+   * budget, because only in the work queue can an edit overtake other keys.
    */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
@@ -270,8 +285,8 @@ export class Engine {
   }
 
   /**
-   * Returns how urgent a woken object is. An object without an id goes after objects that have one, but before objects that were
-   * never reconciled.
+   * Returns the urgency of an object that is woken by a change elsewhere. An object without an id goes after objects
+   * that have an id, but before objects that were never reconciled.
    */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
@@ -305,7 +320,10 @@ export class Engine {
   }
 }
 
-/** True when the user's wish (spec, annotations or deletion) has changed, and not only status or finalizers. */
+/**
+ * True when something that a user decides (spec, annotations or deletion) has changed, and not only status or
+ * finalizers.
+ */
 function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): boolean {
   const old = before?.object.metadata;
   return (
@@ -316,14 +334,17 @@ function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): 
   );
 }
 
-/** Returns how urgent a changed object is. Edits go before creations, so that one edit does not wait for ten thousand new objects. */
+/**
+ * Returns the urgency of a changed object. Edits go before creations, so that one edit does not wait for ten thousand
+ * new objects.
+ */
 function urgencyOfChange(object: KubeObject, before: Stored | undefined, initial: boolean): QueueUrgency {
   if (object.metadata.deletionTimestamp !== undefined) return urgencies.deletion;
   if (initial || before === undefined) return urgencies.initial;
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** True when nothing has changed that referring objects depend on. */
+/** True when nothing has changed in an object on which the objects that refer to it depend. */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

@@ -4,7 +4,7 @@ import type { Powers } from './kind/contract/pass.ts';
 import type { OperatorKey } from './kind/planner/compare.ts';
 import type { EventRecorder, Hosting, Leadership, Log, Material, Metrics, ObjectWriter, Troubles } from './ports.ts';
 
-/** The settings and parts that the engine is started with. */
+/** The settings of the engine, and the connections to its surroundings. */
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
   readonly clock: Clock;
@@ -17,23 +17,26 @@ export interface EngineOptions {
   readonly log: Log;
   readonly troubles: Troubles;
   readonly metrics: Metrics;
-  /** The operator's own key for marks and fingerprints. */
+  /** The operator's own key, which makes ownership marks and fingerprints. */
   readonly key: OperatorKey;
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;
   readonly settings: {
     readonly horizonMs: number;
-    /** How long a call that changes something may take before it counts as lost. This includes its wait for the budget. */
+    /**
+     * Time limit of a call that changes something, including its wait for the request budget. After this time a call
+     * without an answer has an unknown outcome.
+     */
     readonly callMs: number;
     /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** True when the operator runs without a label selector. Then a resource that is not listed does not exist. */
+    /** True when the operator runs without a label selector. Then a resource that no watch shows does not exist. */
     readonly seesAll: boolean;
-    /** The recovery requests that this process may send; undefined means none. */
+    /** The recovery requests that this process may send; if undefined, this process may send none. */
     readonly powers?: Powers;
   };
-  /** The API server's own clock at its last answer, if known. */
+  /** The time that the API server's own clock showed at its last answer, if known. */
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }

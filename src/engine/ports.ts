@@ -1,94 +1,121 @@
 /**
  * The interfaces through which the engine reaches the service, Kubernetes, logs and metrics.
  *
- * `hosting` and `kube` implement them, `main` connects them, and tests pass small objects. Nothing in this file does I/O.
+ * `hosting` and `kube` implement these interfaces, `main` connects the implementations, and tests pass small objects.
+ * Nothing in this file does I/O.
  */
 import type { z } from 'zod';
 import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
-/** The effect of a request in the service, which decides what a lost answer can mean. */
+/** The effect of a request in the service. It decides what may have happened when the answer is lost. */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
-/** How urgent a request is within the budget of its credential; the most urgent comes first. */
+/** The urgency of a request within the request budget of its credential. The most urgent request is sent first. */
 export type Urgency = 'dangerous' | 'edit' | 'wait' | 'drift';
 
 /** One request to the service, as plain data. */
 export interface Request {
-  /** The endpoint as the interface names it, such as `POST /contact-point`. Used in messages, logs and metrics. */
+  /**
+   * The endpoint as the service's API documents it, such as `POST /contact-point`. Used in messages, logs and metrics.
+   */
   readonly endpoint: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** The path after the public prefix of the interface. */
+  /** The path after the public prefix of the service's API. */
   readonly path: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: JsonObject;
-  /** The schema of the body. A body that does not fit it is not sent. */
+  /** The schema of the body. A body that does not fit the schema is not sent. */
   readonly schema?: z.ZodType;
   /**
-   * The effect of the request. An `identified` one carries a requestId that the service recognises, so the same bytes may be sent
-   * again.
+   * The effect of the request. A request with the effect `identified` contains a requestId that the service recognises,
+   * so the same bytes may be sent again.
    */
   readonly effect: Effect;
 }
 
-/** The outcome of a call, named by what the caller should do. The table is in `hosting/wire/transport.ts`. */
+/**
+ * The outcome of a call to the service, named by what the caller should do. `hosting/wire/transport.ts` derives it from
+ * the answer.
+ */
 export type Outcome =
   /** The service carried out the call. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
   /** Nothing was sent. */
   | { readonly is: 'notSent'; readonly message: string }
-  /** The service did not carry out the call: it throttles, or the credential does not suffice. */
+  /** The service did not carry out the call, because it throttles or because the credential is not sufficient. */
   | {
       readonly is: 'notExecuted';
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
       readonly message: string;
       readonly retryInMs: number | undefined;
-      /** The body of the answer. After a 403 because of a rule of the service it may say more, such as an installationId. */
+      /**
+       * The body of the answer. After a 403 because of a rule of the service, the body may contain more, such as an
+       * installationId.
+       */
       readonly body: unknown;
     }
-  /** The service refused the call. The same request gets the same answer again. */
+  /** The service refused the call. The same request would be refused again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
   /** The service says that the object that the call names does not exist. */
   | { readonly is: 'notFound'; readonly message: string }
-  /** The service answered 409: it refused the call, or it had carried out an earlier try. One read finds out which of the two happened. */
+  /**
+   * The service answered 409: it refused the call, or it had carried out an earlier try of the same call. One read
+   * finds out which of the two happened.
+   */
   | { readonly is: 'conflict'; readonly message: string; readonly body: unknown }
   /** The call may or may not have been carried out. */
   | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
 
-/** Something that can be read as a whole: a list with all its pages, or one object, which counts as a list of one item or none. */
+/**
+ * A read of the service: a list with all its pages, or one object. A read of one object counts as a list with one item
+ * or none.
+ */
 export interface Read<Item = unknown> {
   /** The key of the read, unique within an account, such as `contactPoints` or `alerts/env_1`. */
   readonly key: string;
   readonly first: Request;
   /** Builds the request for the next page from the body of a page; returns undefined after the last page. */
   readonly next?: (body: unknown) => Request | undefined;
-  /** Parses the items of one page; returns undefined when the body is not as the interface promises. */
+  /** Parses the items of one page; returns undefined when the body is not as the service's API documents it. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
   idOf(item: Item): string;
-  /** True where a 404 proves that the object is gone: for a read of one object. */
+  /** True where a 404 proves that the object is gone: for a read of one object by its id. */
   readonly absentOn404?: boolean;
   /**
-   * How often the service is read: at the account's poll interval, once an hour, only when asked for, or rate-limited within a
-   * fifth of the budget.
+   * The pace of the reads: at the account's poll interval, once an hour, only on demand, or rate-limited to a fifth of
+   * the request budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
   /** The shortest time between two reads, for the pace `rateLimited`. */
   readonly rateLimitedMs?: number;
-  /** Returns the group of an item. A change of any item in a group wakes the objects that look at the whole group. */
+  /**
+   * Returns the group of an item. A change of any item in a group causes a reconcile of the objects that use the whole
+   * group.
+   */
   groupOf?(item: Item): string | undefined;
-  /** Fields at any depth whose changes mean nothing, such as `lastStateCheck`. Items that differ only in these fields count as unchanged. */
+  /**
+   * Field names, at any depth, whose changes do not matter, such as `lastStateCheck`. Items that differ only in these
+   * fields count as unchanged.
+   */
   readonly moving?: readonly string[];
-  /** True while the items call for quick polls, such as while an environment is updating or an operation runs. */
+  /**
+   * True while the items should be polled more often, for example while an environment is updating or an operation
+   * runs.
+   */
   busy?(items: ReadonlyMap<string, Item>): boolean;
 }
 
-/** Returns the id that stands for a whole group among the changed ids of a list. The id has a space, which no id of the service has. */
+/**
+ * Returns an id that stands for a whole group among the ids of a list. This id contains a space, as no id of the
+ * service does.
+ */
 export function groupId(group: string): string {
   return `group ${group}`;
 }
 
-/** The result of a full list: every page arrived and none was refused. */
+/** The result of a complete read of a list: every page arrived and none was refused. */
 export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
   /** Monotonic time before the first request of the list was sent. */
@@ -97,36 +124,50 @@ export interface Snapshot<Item = unknown> {
   readonly dateMs: number | undefined;
 }
 
-/** Why the last list did not complete. */
+/** The reason why the last read of a list did not complete. */
 export interface ReadProblem {
   readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
   readonly message: string;
-  /** When the list failed (monotonic). */
+  /** Monotonic time at which the read failed. */
   readonly at: number;
 }
 
 export interface SendOptions {
   readonly urgency: Urgency;
-  /** The key of the object that a call is made for, and the call in the words of the user's YAML; undefined for a read. */
+  /**
+   * The key of the Kubernetes object for which the call is sent, and a text for the call, such as `create contact point
+   * "On call"`. Undefined for a read.
+   */
   readonly call?: { readonly object: string; readonly words: string };
-  /** Monotonic time after which the call stops waiting, if that is earlier than the transport's own limit. */
+  /**
+   * Monotonic time after which the call does not wait any longer for its answer, if earlier than the transport's own
+   * time limit.
+   */
   readonly deadline?: number;
-  /** Called in the tick in which the request is sent. A text stops the request, and the outcome is then `notSent`. */
+  /**
+   * Called in the tick in which the request is sent. If it returns a text, the request is not sent, and the outcome is
+   * `notSent`.
+   */
   readonly mayDispatch: () => string | undefined;
 }
 
-/** The state of an account's credential: whether the service refuses or throttles it, and what it is used for. */
+/** The state of an account's credential: if the service refuses or throttles it, and how it is used. */
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /** Monotonic time until which every call with this credential waits. */
   readonly throttledUntil: number | undefined;
-  /** Monotonic time until which fewer requests are sent than the budget allows, because the service asked to slow down. */
+  /**
+   * Monotonic time until which fewer requests are sent than the request budget allows, because the service asked to
+   * slow down.
+   */
   readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** The shortest interval of all rate-limited reads; undefined when there are none. */
+  /** The shortest interval of all rate-limited reads; undefined when there are no such reads. */
   readonly rateLimitedMs: number | undefined;
-  /** The poll interval in effect: as configured, or longer when polling would use more than half of the budget. */
+  /**
+   * The poll interval in effect: as configured, or longer when polling would use more than half of the request budget.
+   */
   readonly pollIntervalMs: number;
 }
 
@@ -135,28 +176,31 @@ export interface Service {
   /** The host and port of the service, as they appear in status. */
   readonly endpoint: string;
   readonly accountId: string;
-  /** Returns the newest full list of a read; undefined before the first. */
+  /** Returns the newest complete list of a read; undefined before the first complete list. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
   /** Returns why the newest list of a read failed; undefined when that list was complete. */
   problem(read: Read): ReadProblem | undefined;
-  /** Asks for a list that begins at or after `since` (monotonic). An edit goes before a mere wait. All objects that ask share one list. */
+  /**
+   * Asks for a list that begins at or after `since` (monotonic). Lists for an edit go before lists for an object that
+   * only waits. All objects that ask share one list.
+   */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
   /** Polls a read until the returned function is called. */
   follow(read: Read): () => void;
-  /** Estimates how long a call that is announced now will wait for the budget. */
+  /** Estimates how long a call that is announced now will wait for the request budget. */
   waitMs(urgency: Urgency): number;
-  /** Announces a call, so that estimates for other calls count it. Returns a function that ends the announcement. */
+  /** Announces a call, so that estimates for other calls count it. The returned function ends the announcement. */
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
-  /** Removes the credential from a text, or from all texts in a value, before people see it. */
+  /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
-  /** Ends polling and closes the connections. */
+  /** Ends polling and closes the network connections. */
   close(): Promise<void>;
 }
 
-/** The settings with which a service is opened. They come from the account and its Secret. */
+/** The settings with which a connection to the service is opened. They come from the account and its Secret. */
 export interface ServiceSettings {
   readonly baseUrl: string;
   readonly token: Secret;
@@ -165,16 +209,19 @@ export interface ServiceSettings {
   readonly pollSeconds: number;
   readonly requestsPerSecond: number;
   readonly concurrency: number;
-  /** The account's name in metrics. Without a name nothing is measured, as for the second credential of an account. */
+  /**
+   * The account's name in metrics. Without a name the requests are not measured, as for the credential of
+   * `spec.dangerousCredentialsRef`.
+   */
   readonly name?: string;
 }
 
-/** An account of the service, at its endpoint. */
+/** Identifies an account of the service, together with its endpoint. */
 export type ServicePlace = Pick<Service, 'endpoint' | 'accountId'>;
 
 /**
- * Called when a list has ended. `changed` has the ids of items that differ from the previous list. After a first list, it has the
- * ids of all items.
+ * Called when the read of a list has ended. `changed` has the ids of the items that differ from the previous list; for
+ * a first list, the ids of all items.
  */
 export type ListListener = (event: {
   readonly service: Service;
@@ -183,16 +230,19 @@ export type ListListener = (event: {
   readonly problem: ReadProblem | undefined;
 }) => void;
 
-/** Called when the service answers 425 or 429 to any request with this credential. `health` says until when all requests wait. */
+/**
+ * Called when the service answers 425 or 429 to any request with this credential. `health` says until when all requests
+ * wait.
+ */
 export type ThrottleListener = (service: Service) => void;
 
 /**
- * The longest pause that counts as short. When the service asks for a short pause, requests wait for their turn. During a longer
- * pause requests fail at once, and status says so.
+ * The greatest length of a pause that counts as short. During a short pause requests wait. During a longer pause
+ * requests fail at once, and status says so.
  */
 export const shortPauseMs = 10_000;
 
-/** Opens a connection to the service; returns a sentence when the base URL is not allowed. */
+/** Opens a connection to the service. If the base URL is not allowed, returns a sentence that says why. */
 export interface Hosting {
   open(
     settings: ServiceSettings,
@@ -224,7 +274,7 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** Why the spec was left out, as text for a message; undefined when the spec is present. */
+  /** A message that says why the spec was left out while parsing; undefined when the spec is present. */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
@@ -243,7 +293,7 @@ export interface PageOptions {
   readonly limit: number;
   readonly continue?: string | undefined;
   readonly labelSelector?: string | undefined;
-  /** Asks only for the metadata of each object (PartialObjectMetadata). */
+  /** True to ask only for the metadata of each object (PartialObjectMetadata). */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -298,7 +348,7 @@ export interface KubeApi {
   serverDate?(): ServerDate | undefined;
 }
 
-/** Why a request to the Kubernetes API failed. */
+/** The reason why a request to the Kubernetes API failed. */
 export type KubeReason =
   /** 409, or a JSON patch whose `test` failed (422): somebody else wrote the object first, so read it again. */
   | 'conflict'
@@ -330,48 +380,51 @@ export class KubeError extends Error {
   }
 }
 
-/** How a write to a Kubernetes object ended. */
+/** The result of a write to a Kubernetes object. */
 export type Written =
   | { readonly is: 'written'; readonly object: KubeObject }
-  /** Somebody else wrote the object first: read it again. */
+  /** Somebody else wrote the object first, so read the object again. */
   | { readonly is: 'conflict' }
   | { readonly is: 'gone' };
 
 /** The only finalizer that the operator uses. */
 export const finalizer = 'apphosting.dev/hosting';
 
-/** Writes the parts of a custom resource that the operator owns: its status and its finalizer. */
+/** Writes those parts of a custom resource that the operator owns: its status and its finalizer. */
 export interface ObjectWriter {
   /** Reads the object from the API server, not from a cache. */
   readLive(object: KubeObject): Promise<KubeObject | undefined>;
   /** Writes the whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * Writes a status that must not be lost, since it carries an id. After a conflict, `render` gets the newest form of the object
-   * and returns the status to write, or undefined when the status is no longer ours to write. Retries until the status is written
-   * or the process ends.
+   * Writes a status that must not be lost, since it contains an id. After a conflict, `render` gets the newest form of
+   * the object and returns the status to write, or undefined if somebody else's status must stay. Retries until the
+   * status is written or the process ends.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
-  /** Sets our finalizer on the object. */
+  /** Sets the operator's finalizer on the object. */
   hold(object: KubeObject): Promise<Written>;
-  /** Removes our finalizer from the object. */
+  /** Removes the operator's finalizer from the object. */
   release(object: KubeObject): Promise<Written>;
 }
 
-/** Collects failures of Kubernetes, so that an outage is logged once and not for each object. */
+/** Collects failures of requests to Kubernetes, so that an outage is logged once and not for each object. */
 export interface Troubles {
-  /** Notes a failure. Returns false when the failure says nothing about Kubernetes as a whole. */
+  /** Notes a failed request. Returns false when the failure says nothing about Kubernetes as a whole. */
   failed(who: string, error: KubeError): boolean;
-  /** Notes a success. */
+  /** Notes that requests for this object succeed. */
   went(who: string): void;
 }
 
-/** A change of one object in a cache: its newest form, or that the object is gone. A recreated object is reported as gone first. */
+/**
+ * A change of one object in a cache: the object's newest form, or that the object is gone. A recreated object is
+ * reported as gone first.
+ */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
 
-/** Publishes Kubernetes events about an object, each once. */
+/** Publishes Kubernetes events about objects. An equal event is published only once. */
 export interface EventRecorder {
   record(event: {
     readonly regarding: KubeObject;
@@ -379,25 +432,31 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
-    /** True when the object's status says the same, so that one event may stand for many objects. */
+    /** True when the object's status says the same as the event. Then one event may stand for many objects. */
     readonly isRoutine?: boolean;
   }): void;
 }
 
-/** Tells whether this process is the leader. Leadership only keeps two leaders apart; the journal prevents that anything is done twice. */
+/**
+ * Tells whether this process is the leader. Leader election only prevents that two processes act at the same time; the
+ * journal in status prevents that a call happens twice.
+ */
 export interface Leadership {
-  /** Returns undefined when this process may act, otherwise the reason why not. Checks the monotonic and the wall clock. */
+  /**
+   * Returns undefined when this process may act, otherwise why it may not act. Checks both the monotonic clock and the
+   * wall clock.
+   */
   mayAct(): string | undefined;
 }
 
-/** Names a Secret or ConfigMap. */
+/** Identifies a Secret or ConfigMap. */
 export interface MaterialName {
   readonly kind: 'Secret' | 'ConfigMap';
   readonly namespace: string;
   readonly name: string;
 }
 
-/** Reads Secrets and ConfigMaps; undefined where one does not exist. */
+/** Reads Secrets and ConfigMaps; the result is undefined for one that does not exist. */
 export interface Material {
   secret(namespace: string, name: string): Promise<ReadonlyMap<string, Secret> | undefined>;
   configMap(namespace: string, name: string): Promise<ReadonlyMap<string, string> | undefined>;

@@ -1,11 +1,13 @@
 /**
- * The work queue and its workers: which object is reconciled next, and by which worker.
+ * The work queue and its workers: they decide which object is reconciled next, and by which worker.
  *
- * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more afterwards. Of two
- * times for a key the earlier one counts, and of two urgencies the greater one. Namespaces take turns within an urgency, so that
- * none starves the others. Keys of an account that is held back stay in their places.
+ * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more
+ * afterwards. If a key is added twice, the earlier time and the greater urgency count. Within an urgency, one key of
+ * each namespace is taken in turn, so that no namespace has to wait for all keys of another. Keys of an account with
+ * too many running calls stay in the queue, in their order.
  *
- * The package p-queue does not fit: it runs every function that is added, while here a key that is added twice is worked on once.
+ * The package p-queue does not fit: it runs every function that is added, while here a key that is added twice is
+ * worked on once.
  *
  * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
@@ -13,11 +15,17 @@ import type { EngineOptions } from './options.ts';
 import { retryPauseMs } from '../base/time.ts';
 import { KubeError } from './ports.ts';
 
-/** Why a key is reconciled; the lowest number goes first. `begun` and `initial` share a lane of the queue. */
+/**
+ * The reason why a key is reconciled; keys with the lowest number go first. `begun` and `initial` share a lane of the
+ * queue.
+ */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
 
-/** The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account can be held back. */
+/**
+ * The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account with too many
+ * running calls wait.
+ */
 export interface QueuePlace {
   readonly namespace: string;
   readonly account: string;
@@ -26,8 +34,8 @@ export interface QueuePlace {
 type Keys = Record<'begun' | 'others', Set<string>>;
 
 /**
- * The waiting keys of one urgency. Namespaces take turns. Within a namespace, objects whose creation has begun go before new
- * objects; otherwise the first key in is the first out.
+ * The waiting keys of one urgency. Namespaces take turns. Within a namespace, objects whose creation has begun go
+ * before new objects; otherwise the key that was added first goes first.
  */
 class FairLane {
   /** The waiting keys by namespace, then by account. */
@@ -63,7 +71,7 @@ class FairLane {
         const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
         if (key === undefined) continue;
         this.remove({ namespace, account }, key);
-        // Let the other accounts and namespaces go first next time.
+        // Move this account and namespace to the end, so that the others go first next time.
         if (accounts.delete(account)) accounts.set(account, keys);
         if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
         return key;
@@ -76,13 +84,13 @@ class FairLane {
 /** The queue's settings and callbacks. */
 interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
-  /** True while the keys of an account are held back. The owner of the queue must call `resume` when that ends. */
+  /** True while no key of this account may be taken. The owner of the queue must call `resume` when this ends. */
   readonly isHeld?: (account: string) => boolean;
   /** Called when a worker takes a key, with the time that the key has waited. */
   readonly onTaken?: (waitedMs: number) => void;
 }
 
-/** A key that is not enqueued before a given time. */
+/** A key that is enqueued at a later time. */
 interface Delayed {
   readonly at: number;
   readonly urgency: QueueUrgency;
@@ -113,7 +121,7 @@ export class WorkQueue {
     return this.#waiting.size;
   }
 
-  /** True while keys of an account wait for a worker; resyncs do not count. */
+  /** True while keys of an account wait for a worker; keys that wait only for a resync do not count. */
   waits(account: string): boolean {
     return this.#lanes.some((lane, urgency) => urgency < urgencies.resync && lane.has(account));
   }
@@ -168,7 +176,7 @@ export class WorkQueue {
     this.#delayed.delete(key);
   }
 
-  /** Closes the queue: no more keys are given out, but reconciles under way may finish. */
+  /** Closes the queue: no more keys are taken, but running reconciles may finish. */
   close(): void {
     this.#closed = true;
     for (const { cancel } of this.#delayed.values()) cancel();
@@ -178,7 +186,8 @@ export class WorkQueue {
   #wait(key: string, urgency: QueueUrgency): void {
     const known = this.#waiting.get(key);
     if (known !== undefined && known.urgency <= urgency) return;
-    // The account of a waiting key may have become known meanwhile, which changes the key's place in the queue. So move the key.
+    // The account of a waiting key may have become known since the key was added. So move the key to the account's
+    // place in the queue.
     const place = this.#options.placeOf(key);
     if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
     this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
@@ -186,7 +195,7 @@ export class WorkQueue {
     this.resume();
   }
 
-  /** Gives keys to the workers that wait for one, except keys of accounts that are held back. */
+  /** Gives keys to the idle workers, except keys of accounts with too many running calls. */
   resume(): void {
     while (this.#takers.length > 0) {
       const key = this.#next();
@@ -210,7 +219,7 @@ export class WorkQueue {
     return undefined;
   }
 
-  /** Enqueues a key later. When the key has a timer already, the earlier time and the greater urgency count. */
+  /** Enqueues a key after a delay. When the key has a timer already, the earlier time and the greater urgency count. */
   #delay(key: string, wished: QueueUrgency, delayMs: number): void {
     const { clock } = this.#options;
     const known = this.#delayed.get(key);
@@ -226,8 +235,8 @@ export class WorkQueue {
 }
 
 /**
- * Returns the lane of an urgency. Objects whose creation has begun share the lane of new objects; otherwise one namespace could
- * hold up the new objects of all others.
+ * Returns the lane of an urgency. Objects whose creation has begun share the lane of new objects; otherwise one
+ * namespace could delay the new objects of all other namespaces.
  */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
@@ -235,23 +244,25 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 
 // ---- workers ---------------------------------------------------------------------------------------------------
 //
-// The workers: each takes the next key, reconciles it and enqueues it again when the result says so.
+// The workers: each takes the next key, reconciles its object, and enqueues the key again when the result says so.
 //
-// Guarantees: no more reconciles run at once than there are workers, those that wait for an answer of the service (`away`)
-// not counted; an object whose reconcile throws is enqueued again; the same failure of an object is logged once.
+// Guarantees: the number of running reconciles is at most the number of workers, not counting reconciles that wait for
+// an answer of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
+// object is logged once.
 //
-// The package p-queue does not fit: its task keeps its place until it ends, but a reconcile gives up its place while it waits.
+// The package p-queue does not fit: a task occupies its place until it ends, but a reconcile gives up its worker while
+// it waits.
 
-/** How a reconcile ended, which tells the queue what to do with the key. */
+/** The result of a reconcile, which decides when the key is enqueued again. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
-  /** The next call failed; it is sent again after a pause. */
+  /** The object's next call failed and is sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
   /** Somebody else wrote the object first; the watch will deliver that write. */
   | { readonly is: 'overtaken' }
-  /** Nothing was done, and status stays as it is. */
+  /** Nothing was reported: status stays as it is. */
   | { readonly is: 'quiet'; readonly againInMs: number }
-  /** Only facts shown in status changed. Status is written when the account is idle. */
+  /** Only the shown state of the service has changed. Status is written when no other object of the account waits. */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
@@ -265,16 +276,21 @@ interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics'
   readonly urgencyOf: (key: string) => QueueUrgency;
 }
 
-/** Takes keys from the queue and reconciles them, at most one at a time for each worker. */
+/** Takes keys from the queue and reconciles their objects, at most one at a time for each worker. */
 export class Workers {
   readonly #options: WorkersOptions;
-  /** The keys that are being reconciled, each with its start time and the promise of its end. */
+  /** The keys that are being reconciled, each with its start time and a promise that resolves at its end. */
   readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
-  /** The waiters for a free worker: new keys, and reconciles that return from waiting for the service. */
+  /**
+   * Callbacks of those who wait for a free worker: new keys, and reconciles that have finished waiting for the service.
+   */
   readonly #entering: (() => void)[] = [];
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
-  /** The text of the error that an object's last reconcile threw; empty for an outage that concerns all objects. */
+  /**
+   * The text of the error that an object's last reconcile threw; empty if the error belongs to an outage of Kubernetes
+   * that concerns all objects.
+   */
   readonly #thrown = new Map<string, string>();
 
   constructor(options: WorkersOptions) {
@@ -302,14 +318,14 @@ export class Workers {
     }
   }
 
-  /** Says why the process should be restarted; undefined while every reconcile comes to an end. */
+  /** Returns why the process should be restarted; undefined while every reconcile ends in time. */
   stuck(): string | undefined {
     const now = this.#options.clock.monotonic();
     const oldest = [...this.#running].find(([, { since }]) => now - since > stuckAfterMs);
-    return oldest === undefined ? undefined : `a reconcile of ${oldest[0]} does not come to an end`;
+    return oldest === undefined ? undefined : `the reconcile of ${oldest[0]} has not ended for more than ten minutes`;
   }
 
-  /** Forgets the failures of an object after a success, or when it is gone. */
+  /** Forgets the last error of an object after a success, or when the object is gone. */
   went(key: string): void {
     if (this.#thrown.delete(key)) this.#options.troubles.went(key);
   }
@@ -322,7 +338,7 @@ export class Workers {
     }
   }
 
-  /** Resolves when a worker is free for the caller. */
+  /** Resolves when the caller has got a free worker. */
   async #enter(where: 'first' | 'last'): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -346,7 +362,8 @@ export class Workers {
     const startedAt = clock.monotonic();
     try {
       const ended = await reconcile(key);
-      // A reconcile that ended as `quiet` may have sent nothing to Kubernetes, so it proves no success.
+      // A reconcile that ended as `quiet` may have sent nothing to Kubernetes, so it does not prove that an outage is
+      // over.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);
@@ -390,7 +407,7 @@ export class Workers {
     }
   }
 
-  /** Logs the failure of an object once. An outage of Kubernetes is logged once for all objects. */
+  /** Logs the same error of an object only once. An outage of Kubernetes is logged once for all objects. */
   #logFailed(key: string, error: unknown): void {
     const { log, troubles } = this.#options;
     const isShared = error instanceof KubeError && troubles.failed(key, error);

@@ -1,8 +1,9 @@
 /**
- * One reconcile: checks whether the object may be worked on and has what it needs, and then takes step after step.
+ * One reconcile of one object: checks if the object may be worked on and has everything that it needs, and then takes
+ * step after step.
  *
- * For an object that is paused, released, invalid or lacks something, the reconcile ends with a condition. For all other objects it
- * goes on to the loop of steps.
+ * For an object that is paused, released or invalid, or that lacks something, the reconcile ends with a condition. For
+ * any other object the steps follow.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
@@ -28,15 +29,19 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** How long a new object waits before status says what the object lacks. */
+/** Time in which status does not mention what a new object lacks. */
 const patienceMs = 5_000;
-/** How soon to reconcile an object again whose account was not reconciled yet. */
+/** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
-/** How soon to look again for what a lost call did, and how many steps that may take. */
+/** The pause before the operator looks again for the effect of a call whose answer was lost. */
 const lostRecheckMs = 5_000;
+/** The greatest number of steps in one look for the effect of a call whose answer was lost. */
 const mostLooks = 4;
 
-/** Reconciles an object: checks whether it may be worked on, then takes step after step until one is a verdict for its status. */
+/**
+ * Reconciles an object: checks if the object may be worked on, then takes step after step until a step ends the
+ * reconcile.
+ */
 export class Reconciler {
   readonly #parts: EngineParts;
 
@@ -44,7 +49,7 @@ export class Reconciler {
     this.#parts = parts;
   }
 
-  /** Reconciles the object of a key once. */
+  /** Reconciles the object with this key once. */
   async reconcile(key: string): Promise<Ended> {
     const stored = this.#parts.objects.get(key);
     if (stored === undefined) return { is: 'gone' };
@@ -63,7 +68,8 @@ export class Reconciler {
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
     if (context.status.damaged !== undefined) {
-      const message = 'status.internal.journal cannot be read; remove it after making sure that no call is under way';
+      const message =
+        'status.internal.journal cannot be parsed; remove this field after making sure that no call to the service is under way';
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
     const resources = await gather(stored, this.#parts);
@@ -73,28 +79,31 @@ export class Reconciler {
     return this.#holdUp(context, resources.verdict);
   }
 
-  /** Writes to status that a reconcile threw an error, without details. A temporary failure of Kubernetes is not written. */
+  /**
+   * Writes to status that a reconcile threw an error, without details. A temporary failure of Kubernetes is not
+   * written.
+   */
   async sayFailed(key: string, error: unknown): Promise<void> {
     const stored = this.#parts.objects.get(key);
     const isPassing = error instanceof KubeError && error.reason !== 'forbidden' && error.reason !== 'invalid';
     if (stored === undefined || isPassing) return;
     const message =
       error instanceof KubeError
-        ? 'Kubernetes refuses what the operator asks of it for this object; the log of the operator has the details'
-        : 'the operator made a mistake of its own with this object; its log has the details';
+        ? "Kubernetes refuses a request of the operator for this object; the operator's log has the details"
+        : "the operator failed on this object because of a bug; the operator's log has the details";
     await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
   }
 
-  /** Handles an object that is gone from Kubernetes. A create for that object may still be under way. */
+  /** Handles an object that is gone from Kubernetes. A create call of that object may still arrive at the service. */
   noteGone(stored: Stored): void {
-    // Every replica sees the deletion; only the leader publishes it.
+    // Every replica sees that the object is gone; only the leader publishes an event.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
     this.#parts.openCreates.noteGone(stored);
   }
 
   /**
-   * Publishes what a deleted object leaves in the service, unless the object still exists: with a label selector it may only have
-   * lost its label.
+   * Publishes an event that says what a deleted object leaves in the service. With a label selector, the object may
+   * still exist and only have lost its label; then no event is published.
    */
   async #tellLeft(stored: Stored): Promise<void> {
     const { settings, writer } = this.#parts;
@@ -104,7 +113,10 @@ export class Reconciler {
     if (live?.metadata.uid !== stored.object.metadata.uid) publishRetained(this.#parts, stored, note);
   }
 
-  /** Writes to status that a finished request has seen `reconcile-at`. Nothing else is reconciled. */
+  /**
+   * Writes to status that the annotation `reconcile-at` of a finished one-time request was handled. Nothing else is
+   * done for the request.
+   */
   async #acknowledge(context: ReconcileContext): Promise<Ended> {
     const token = reconcileToken(context.object);
     const settled = { is: 'settled', againInMs: undefined } as const;
@@ -113,7 +125,7 @@ export class Reconciler {
     return (await context.write()) ? settled : { is: 'overtaken' };
   }
 
-  /** Reports what an object lacks, and continues to resolve a call in doubt. */
+  /** Reports what an object lacks, and continues to look for the effect of a call with an unknown outcome. */
   async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
     if (!context.isLost) {
@@ -125,7 +137,10 @@ export class Reconciler {
     return context.conclude(isTimed ? { ...verdict, retryInMs: againInMs } : verdict);
   }
 
-  /** Returns how much longer status says nothing of what a new object lacks, because most of it is created by the same `kubectl apply`. */
+  /**
+   * Returns how much longer status does not mention what a new object lacks. Usually the same `kubectl apply` creates
+   * the missing objects a moment later.
+   */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
     if (verdict.is !== 'wait' || status.conditions.length > 0 || newSince === undefined) return 0;
@@ -145,7 +160,7 @@ export class Reconciler {
 
   async #pause(context: ReconcileContext): Promise<Ended> {
     const { kind, key } = context.stored;
-    // A paused object needs no polling, but a paused account still serves its users.
+    // A paused object needs no polling. A paused account does, because other objects still use it.
     if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
     const againInMs = await this.#lookForLost(context);
     const { generation = 0 } = context.object.metadata;
@@ -157,19 +172,19 @@ export class Reconciler {
     return { is: 'settled', againInMs };
   }
 
-  /** Lets a paused account serve the objects that use it, also after a restart of the operator. */
+  /** Lets other objects use a paused account, also after a restart of the operator. */
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
-    const message = 'it is paused and was never Ready before';
+    const message = 'the account is paused and was never Ready before';
     this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
   /**
-   * Resolves a call in doubt of an object that itself has to wait, because other objects wait for that call. Only reads are sent,
-   * and nothing is released. The journal entry ends as usual: for a create with the id of the object found, or with the proof that
-   * nothing was created; for a change with what the object shows. Returns when to look again, if no requested read wakes the
-   * object.
+   * Finds out the outcome of a call of an object that itself has to wait, because other objects wait for that outcome.
+   * Only reads are sent, and the finalizer stays. The journal entry ends as usual: for a create call with the id of the
+   * object found, or with the proof that nothing was created; for a change with the values that the service shows.
+   * Returns when to look again, if no requested read leads to a reconcile.
    *
    * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
    */
@@ -181,10 +196,10 @@ export class Reconciler {
     const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = new RecordingView(service, inProcess.forced?.since);
-      // Hide failures of reads, so that the kind keeps asking for these reads.
+      // Hide failures of reads, so that the kind asks for these reads again.
       view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
-      // Treat the object as not deleted: a deletion that is held up has not begun.
+      // Treat the object as not deleted: a deletion that has to wait has not begun.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       if (step.is === 'call') forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
@@ -199,7 +214,7 @@ export class Reconciler {
   }
 }
 
-/** A view that shows nothing of the service, so that nothing counts as proved. */
+/** A view that shows nothing of the service. Without a read, no object counts as absent. */
 const nothingShown: View = {
   all: () => undefined,
   one: () => undefined,
@@ -208,8 +223,8 @@ const nothingShown: View = {
 };
 
 /**
- * Removes the journal entry of a lost create that made nothing, because other objects wait for the end of the entry. Nothing is
- * created again here.
+ * Removes the journal entry of a create call that created nothing, because other objects wait until the entry is gone.
+ * The object is not created again at this moment.
  */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
@@ -218,22 +233,23 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 
 // ---- the loop of steps -----------------------------------------------------------------------------------------
 //
-// The loop of steps: asks the kind for the next single effect, performs it, and asks again.
+// The loop of steps: the kind decides the next single effect, the engine performs it, and the kind decides again.
 //
-// Guarantees: one effect per step, and its result is in status before the next step; a crash between two effects is the
+// Guarantees: one effect per step, and its result is in status before the next step. A crash between two effects is the
 // same as a slow reconcile.
 
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
 const mostSteps = 16;
-/** How soon to check an awaited read again, and how long status does not mention that read: it may wait in the operator's own queue. */
+/** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
+/** Time in which status does not mention an awaited read, because the read may wait in the operator's own queue. */
 const silentReadMs = 45_000;
 
-/** The result of a step: undefined to ask the kind again, anything else to end the reconcile. */
+/** The result of a step: undefined to decide the next step, anything else to end the reconcile. */
 type Next = Promise<Ended | undefined>;
 
-/** Takes steps until nothing is left to do now. */
+/** Takes steps until a step ends the reconcile. */
 async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
   prepare(context, resources);
   const { inProcess, parts } = context;
@@ -243,29 +259,32 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.opened) });
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
-    // A list begun before our write looks like a reverted write, so run again after the next list.
+    // A list that began before the operator's own write looks as if somebody had reverted the write. So reconcile again
+    // after the next list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, service, read);
-    // Do not store the notes of a call yet: they apply only once the call is sent.
+    // The notes of a call apply only once the call is sent, so do not store them yet.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     if ('remember' in step) context.remember(step.remember);
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
-  throw new Error(`${storedInWords(context.stored)} does not come to an end after ${mostSteps} steps`);
+  throw new Error(`the reconcile of ${storedInWords(context.stored)} has not ended after ${mostSteps} steps`);
 }
 
 function prepare(context: ReconcileContext, resources: Resources): void {
   const { inProcess, memory, object, parts, stored } = context;
   const { endpoint, accountId } = resources.opened.service;
-  // Bind the object to another endpoint that the account's owner accepted. A one-time request stays bound to where it was made.
+  // Bind the object to the account's new endpoint, which the account's owner has accepted. A one-time request stays
+  // bound to the old endpoint.
   if (stored.kind.life === 'long' && memory.binding !== undefined && memory.binding.endpoint !== endpoint)
     context.remember({ binding: { endpoint, accountId } });
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
-  // Ignore reads from before the object had to wait: they are too old.
+  // While the object was paused or lacked something, it did not read the service. So earlier reads, and the first of
+  // two reads that did not find it, no longer count.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -289,7 +308,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
     case 'call':
       return makeCall(context, pass, step);
     case 'ready':
-      // Check the finalizer: somebody may have removed it, or the object was only observed before.
+      // Check the finalizer: somebody may have removed it, or the object may have been only observed before.
       return (await hold(context, pass)) ?? concludeStep(context, pass, step);
     case 'wait':
     case 'stall':
@@ -298,19 +317,26 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
   }
 }
 
-/** Continues with the next step. If an object of the service was given up, first publishes that and writes status. */
+/**
+ * Continues with the next step. If the resource has given up an object of the service, first publishes an event and
+ * writes status.
+ */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish before writing: if the answer to the write is lost, neither the write nor the event would be repeated.
+    // Publish before writing status: if the answer to the write is lost, neither the write nor the event would be
+    // repeated.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }
   return hold(context, pass);
 }
 
-/** Reports the next call without sending it, for an object with the policy `Observe`. A one-time request stays not ready. */
+/**
+ * Reports the next call without sending it, for an object with the policy `Observe`. A one-time request does not become
+ * ready by this.
+ */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
-  const message = 'only observed; status.wouldDo says what would be done';
+  const message = 'the object is only observed; status.wouldDo describes the call that would be sent';
   const is = context.stored.kind.life === 'request' ? 'wait' : 'ready';
   return context.conclude({ is, reason: 'Observed', message }, pass, words);
 }
@@ -352,16 +378,19 @@ async function afterCall(context: ReconcileContext, pass: LivePass, performed: P
   }
 }
 
-/** Sets our finalizer before anything is created that could be left in the service. */
+/** Sets the operator's finalizer before anything is created that could be left in the service. */
 async function hold(context: ReconcileContext, pass: LivePass): Next {
   const { holds, life } = context.stored.kind;
-  // An account with the policy `Observe` still has users, so it needs the finalizer.
+  // Even an account with the policy `Observe` needs the finalizer, because other objects use it.
   const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
   if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
   return (await context.hold()) ? undefined : { is: 'overtaken' };
 }
 
-/** Asks for a read. Status mentions the read only when it takes long and nothing better is known. */
+/**
+ * Asks for a read. Status mentions the read only if the read takes long and status has no newer message about this
+ * generation.
+ */
 async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
   const { inProcess, stored, status } = context;
   if (hasNews(context) && !(await context.write())) return { is: 'overtaken' };
@@ -377,7 +406,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
     context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
   if (doubt !== undefined) {
     const until = context.arrivesUntil(doubt);
-    const message = `a call whose answer is not known may still arrive until ${until}; waiting for a read of the service that shows its effect`;
+    const message = `a call with an unknown outcome may still arrive at the service until ${until}; waiting for a read that shows the effect of the call`;
     return say('InDoubt', message);
   }
   const waiting = `waiting for ${step.read.first.endpoint}`;
@@ -385,7 +414,10 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   return say('Throttled', `${waiting}: the service asked to slow down, and ${pause}`);
 }
 
-/** With `reconcile-at`, asks for rate-limited reads (the state of an alert) too. Returns true while such a read is awaited. */
+/**
+ * For the annotation `reconcile-at`, also asks for reads that are rate-limited (the state of an alert). Returns true
+ * while such a read is awaited.
+ */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;
   if (forced === undefined) return false;
@@ -396,8 +428,8 @@ function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean 
 }
 
 /**
- * True when something was learned that must be written before the reconcile waits for anything: an id, the end of a lost call, or
- * what has replaced an object that is gone.
+ * True when something was learned that must be in status before the reconcile waits: an id, the outcome of a call that
+ * was unknown, or the object that replaces one that is gone.
  */
 function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const { id, journal } = stored.status.memory;

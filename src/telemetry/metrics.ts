@@ -17,68 +17,95 @@ const histogram = describedAs(
   (config) => new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] }),
 );
 
-/** All metrics of the operator. A metric that is not listed here cannot be counted. */
+/** All metrics of the operator. Code can count only metrics that are listed here. */
 export const metricNames: Readonly<Record<string, Description>> = {
-  apphosting_reconciles_total: counter('Reconciles, by how they ended.', ['kind', 'result']),
-  apphosting_reconcile_seconds: histogram('How long a reconcile took.', ['kind']),
-  apphosting_calls_total: counter('Calls that change the service, by outcome.', ['kind', 'endpoint', 'outcome']),
+  apphosting_reconciles_total: counter('Number of reconciles, by result.', ['kind', 'result']),
+  apphosting_reconcile_seconds: histogram('Duration of a reconcile, in seconds.', ['kind']),
+  apphosting_calls_total: counter('Calls that change something in the service, by outcome.', [
+    'kind',
+    'endpoint',
+    'outcome',
+  ]),
   apphosting_status_writes_total: counter('Status writes.', ['kind']),
   apphosting_events_dropped_total: counter(
-    'Events that were not published: too many of one object, too many at once, or refused.',
+    'Kubernetes events that were not published: too many about one object, too many at once, or refused by Kubernetes.',
     ['why'],
   ),
-  apphosting_objects: gauge('Objects by what their Ready condition says.', ['kind', 'ready', 'reason']),
-  apphosting_conditions: gauge('Objects by what their conditions besides Ready say.', [
+  apphosting_objects: gauge('Number of objects, by status and reason of the condition Ready.', [
+    'kind',
+    'ready',
+    'reason',
+  ]),
+  apphosting_conditions: gauge('Number of objects, by status and reason of each condition except Ready.', [
     'kind',
     'type',
     'status',
     'reason',
   ]),
   apphosting_newest_failure_seconds: gauge(
-    'Age of the newest failure of a request that runs once; no series while none has failed.',
+    'Age of the newest failure of a one-time request; absent while no request of the kind has failed.',
     ['kind'],
   ),
-  apphosting_drifted_objects: gauge('Objects whose spec and service differ.', ['kind']),
-  apphosting_account_resources: gauge('Resources that use an account, as its status says.', ['account']),
-  apphosting_account_orphans: gauge(
-    'Objects in the service that carry our mark and belong to no resource, as status lists them.',
-    ['account'],
-  ),
-  apphosting_in_doubt_calls: gauge('Creates and requests whose outcome is not known yet.', ['kind', 'operation']),
-  apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
-  apphosting_queue_depth: gauge('Objects that wait for a worker.'),
-  apphosting_queue_wait_seconds: histogram('How long an object waited for a worker.'),
-  apphosting_leader: gauge('1 while this replica is the leader.'),
-  apphosting_watch_silence_seconds: gauge('Time since a watch last said anything.', ['resource']),
-  apphosting_service_requests_total: counter('Requests to the service, reads included.', ['endpoint', 'outcome']),
-  apphosting_service_request_seconds: histogram('How long the service took to answer.', ['endpoint']),
-  apphosting_service_throttled_total: counter('Answers that asked to wait (429).'),
-  apphosting_mirror_lists_total: counter('Reads of a list, by result: complete, or why it failed.', [
-    'collection',
-    'result',
-  ]),
-  apphosting_mirror_age_seconds: gauge('Age of the oldest list of a collection.', ['account', 'collection']),
-  apphosting_poll_interval_seconds: gauge(
-    'Poll interval in effect, longer than set where polling would take half of the budget.',
-    ['account'],
-  ),
-  apphosting_budget_requests_per_second: gauge('Request rate in effect, lower than set after a 429.', ['account']),
-  apphosting_budget_used_requests_per_second: gauge(
-    'Requests per second that the token of an account sent since the metrics were read last.',
-    ['account'],
-  ),
-  apphosting_forecast_requests_per_hour: gauge('Reads per hour that an account will need if nothing changes.', [
+  apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
+  apphosting_account_resources: gauge('Number of resources that use an account, from the status of the account.', [
     'account',
   ]),
-  apphosting_budget_waiting: gauge('Requests that wait for their turn.', ['account']),
+  apphosting_account_orphans: gauge(
+    'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
+    ['account'],
+  ),
+  apphosting_in_doubt_calls: gauge('Number of calls that must not happen twice and whose outcome is not known yet.', [
+    'kind',
+    'operation',
+  ]),
+  apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
+  apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
+  apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
+  apphosting_leader: gauge('1 while this replica is the leader.'),
+  apphosting_watch_silence_seconds: gauge('Time since a watch of Kubernetes last delivered an event.', ['resource']),
+  apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
+  apphosting_service_request_seconds: histogram('Time that the service took to answer a request, in seconds.', [
+    'endpoint',
+  ]),
+  apphosting_service_throttled_total: counter(
+    'Answers with which the service asked the operator to slow down (such as 429).',
+  ),
+  apphosting_mirror_lists_total: counter(
+    'Reads of lists of the service, by result: complete, or why the read failed.',
+    ['collection', 'result'],
+  ),
+  apphosting_mirror_age_seconds: gauge(
+    'Time since the lists of a collection were read from the service; the oldest list counts.',
+    ['account', 'collection'],
+  ),
+  apphosting_poll_interval_seconds: gauge(
+    'Poll interval in effect; longer than configured when polling would use more than half of the request budget.',
+    ['account'],
+  ),
+  apphosting_budget_requests_per_second: gauge(
+    'Requests per second that the operator may send now for an account; lower than configured after a 429.',
+    ['account'],
+  ),
+  apphosting_budget_used_requests_per_second: gauge(
+    'Requests per second that were sent with the token of an account since the metrics were last read.',
+    ['account'],
+  ),
+  apphosting_forecast_requests_per_hour: gauge(
+    'Number of reads per hour that an account will need if nothing changes.',
+    ['account'],
+  ),
+  apphosting_budget_waiting: gauge('Number of requests that wait for the request budget.', ['account']),
 };
 
-/** How often the event loop's delay is measured. The default of 10 ms would cost more CPU than the rest of an idle operator. */
+/**
+ * Interval at which the delay of the event loop is measured. The default of 10 ms would cost more CPU than the rest of
+ * an idle operator.
+ */
 const betweenLooksAtTheLoopMs = 1_000;
 
 /**
- * Counts metrics by name. An unknown name is a bug: tests are told of the name through `onUnknown`, and production ignores the
- * metric, since no metric is worth a failed reconcile.
+ * Counts metrics by name. An unknown name is a bug: tests learn of it through `onUnknown`, and in production the call
+ * is ignored, since no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();
@@ -97,7 +124,7 @@ export class MetricRegistry {
     this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
-  /** Sets a gauge; removes the series if there is no value. */
+  /** Sets a gauge. If there is no value, removes the series with these labels. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
     const metric = this.#known(Gauge, name, labels);
     if (value === undefined) metric?.remove({ ...labels });
@@ -108,7 +135,7 @@ export class MetricRegistry {
     this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
-  /** Removes all series of all gauges, before their new values are set. */
+  /** Removes all series of all gauges before new values are set. */
   resetGauges(): void {
     for (const name of Object.keys(metricNames)) {
       const metric = this.#registry.getSingleMetric(name);

@@ -2,14 +2,17 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** The answers to the probes: a sentence says why the process is not alive or not ready; undefined means that all is well. */
+/**
+ * The answers to the health probes. A probe returns a sentence that says why the process is not alive or not ready;
+ * undefined means that all is well.
+ */
 export interface Probes {
   readonly alive: () => string | undefined;
   readonly ready: () => string | undefined;
   readonly metrics: () => Promise<string>;
 }
 
-/** Serves `/healthz`, `/readyz` and `/metrics`; an empty host means all addresses. Resolves with the port. */
+/** Serves `/healthz`, `/readyz` and `/metrics`; an empty host means all addresses. Resolves with the port number. */
 export async function serveProbes({ host, port }: { host: string; port: number }, probes: Probes) {
   const server = createServer((request, response) => {
     void answer(probes, request, response);

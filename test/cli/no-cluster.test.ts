@@ -82,7 +82,7 @@ describe('a word that is no command', () => {
   it.each(['plans', 'constructor'])('is said to be none: %s', async (word) => {
     const { code, stderr } = await apphosting(word);
 
-    expect(stderr).toBe(`apphosting: there is no command "${word}"; apphosting --help lists them\n`);
+    expect(stderr).toBe(`apphosting: there is no command "${word}"; apphosting --help lists the commands\n`);
     expect(code).toBe(64);
   });
 });

@@ -47,7 +47,7 @@ describe('structural', () => {
           description: 'Words by name.',
           maxProperties: 2,
           additionalProperties: { type: 'string', description: 'A word.', maxLength: 10 },
-          [rulesKey]: [{ rule: 'self.all(key, size(key) <= 3)', message: 'each name has at most 3 characters' }],
+          [rulesKey]: [{ rule: 'self.all(key, size(key) <= 3)', message: 'each name must have at most 3 characters' }],
         },
       },
     });

@@ -34,6 +34,8 @@ describe('the liveness of the workers', () => {
     queue.enqueue('ContactPoint/team-a/on-call', urgencies.change);
     await clock.advance(3_600_000);
 
-    expect(workers.stuck()).toBe('a reconcile of ContactPoint/team-a/on-call does not come to an end');
+    expect(workers.stuck()).toBe(
+      'the reconcile of ContactPoint/team-a/on-call has not ended for more than ten minutes',
+    );
   });
 });

@@ -82,7 +82,7 @@ describe('what belongs to another account of the same token', () => {
 
     expect(seen).toEqual([
       'False/NotFound',
-      `spec.externalId names app ${appId}, which account acc_demo does not show`,
+      `spec.externalId names app ${appId}, which is not an object of account acc_demo`,
     ]);
     expect(world.sent).toEqual([]);
   });

@@ -84,7 +84,7 @@ describe.concurrent('a folder that is pruned object by object', () => {
     });
 
     for (const object of await held()) {
-      const [, name = '', value = ''] = /annotate it (\S+)=(\w+)/u.exec(wordsOf(object)) ?? [];
+      const [, name = '', value = ''] = /set its annotation (\S+)=(\w+)/u.exec(wordsOf(object)) ?? [];
       await team.annotate(object, name, value);
     }
     await eventually('they go', async () => (await held()).length === 0);

@@ -1,8 +1,9 @@
 /**
  * Opens a connection to the service for each account and keeps it open.
  *
- * Guarantees: each credential has one open `Service`, which is opened again when the Secret, the account id or the settings change.
- * Nothing is sent for an account whose endpoint is neither that of its first success nor accepted by its owner.
+ * Guarantees: each credential has one open `Service`, which is opened again when the Secret, the account id or the
+ * settings change. An account is bound to the endpoint with which it first succeeded; nothing is sent to a different
+ * endpoint until the owner of the account accepts that endpoint.
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
@@ -13,10 +14,13 @@ import type { AccountView, Adoption } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
 
-/** How long the last token of an account that is being deleted may be used after its Secret has gone. */
+/** Time for which the last token of an account that is being deleted may still be used after its Secret was deleted. */
 const lastTokenMs = 600_000;
 
-/** The decision on the objects of an account: whether they may go on, why not, and the rules in the account's spec that apply to them. */
+/**
+ * Says whether resources may use an account, and why not. `rules` are the parts of the account's spec that apply to
+ * these resources.
+ */
 interface Admission {
   readonly admitted: boolean;
   readonly message: string;
@@ -26,29 +30,41 @@ interface Admission {
 /** An account with an open connection to the service. */
 export interface OpenAccount {
   readonly service: Service;
-  /** The service that is opened with `spec.dangerousCredentialsRef`, or why that credential cannot be used; undefined without one. */
+  /**
+   * The connection with the credential of `spec.dangerousCredentialsRef`, or why that credential cannot be used.
+   * Undefined for an account without this field.
+   */
   readonly dangerous: Service | Closed | undefined;
   readonly print: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
-  /** Monotonic time until which the last token may be used, for deletions only. Set when the Secret was deleted before the account. */
+  /**
+   * Monotonic time until which the last token may be used, for deletions only. Set when the Secret was deleted before
+   * the account was.
+   */
   readonly lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
-  /** Owned objects that are suddenly missing from a list, by the key of the read that lists them. See `whyFrozen`. */
+  /**
+   * Keys of resources whose objects are suddenly missing from a list of the service, by the key of that list. See
+   * `whyFrozen`.
+   */
   readonly missing: Map<string, readonly string[]>;
   /**
-   * The ids of objects in the service that carry our mark and belong to no resource, with the time (monotonic) at which each
-   * was first listed.
+   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. The
+   * value is the monotonic time at which the object was first listed.
    */
   suspects: ReadonlyMap<string, number>;
-  /** True while some of the `suspects` were first listed too recently to be called orphans. */
+  /** True while some of the `suspects` were first listed too recently to count as orphans. */
   isSuspicious: boolean;
-  /** The newest value of the annotation `apphosting.dev/accept-missing` that was acted on. */
+  /** The newest value of the annotation `apphosting.dev/accept-missing` that the operator has handled. */
   acceptedMissing: string | undefined;
 }
 
-/** Opens the service of each account, keeps it open while the account exists, and says why an account cannot be used. */
+/**
+ * Opens a connection to the service for each account, keeps it open while the account exists, and says why an account
+ * cannot be used.
+ */
 export class Accounts {
   readonly #options: EngineOptions;
   readonly #onList: ListListener;
@@ -56,7 +72,7 @@ export class Accounts {
   readonly #opened = new Map<string, OpenAccount>();
   /** The settings with which each account was last opened, and when its Secret was found gone. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** Why the last attempt to open an account failed. */
+  /** The reasons why accounts could not be opened at the last attempt, by account. */
   readonly #closed = new Map<string, Closed>();
 
   constructor(options: EngineOptions, onList: ListListener, onThrottled: ThrottleListener) {
@@ -69,7 +85,7 @@ export class Accounts {
     return this.#opened.get(key);
   }
 
-  /** Returns the key of the account that a service belongs to. */
+  /** Returns the key of the account that this connection belongs to. */
   accountWith(service: Service): string | undefined {
     for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
     return undefined;
@@ -79,12 +95,12 @@ export class Accounts {
     return this.#opened;
   }
 
-  /** Says why an account is not open; undefined if nobody has tried to open the account. */
+  /** Says why an account is not open; undefined if no reconcile has tried to open the account. */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }
 
-  /** Opens the service of an account, or returns why that is not possible. */
+  /** Opens the connection of an account, or returns why the connection cannot be opened. */
   async open(stored: Stored): Promise<OpenAccount | Closed> {
     const opened = await this.#open(stored);
     this.#closed.delete(stored.key);
@@ -107,7 +123,8 @@ export class Accounts {
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
-    // Open the new service before closing the old one, so that a pause that the service asked for is not forgotten.
+    // Open the new connection before closing the old one, because an open connection remembers the pause that the
+    // service asked for.
     const service = await this.#openPinned(stored, settings);
     if ('reason' in service) return service;
     const dangerous = this.#openDangerous(special);
@@ -125,7 +142,7 @@ export class Accounts {
       acceptedMissing: acceptedMissingOf(stored),
     };
     this.#opened.set(stored.key, opened);
-    // Do not wait for the old service: its calls under way end by themselves.
+    // Do not wait for the old connection to close: its running calls end by themselves.
     if (known !== undefined) void ended(known);
     return opened;
   }
@@ -136,7 +153,7 @@ export class Accounts {
     if (opened !== undefined) await ended(opened);
   }
 
-  /** Forgets an account that is gone from Kubernetes, and closes its service. */
+  /** Forgets an account whose Kubernetes object is gone, and closes its connection. */
   async forget(key: string): Promise<void> {
     this.#last.delete(key);
     this.#closed.delete(key);
@@ -147,7 +164,7 @@ export class Accounts {
     await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
-  /** Builds the view of an account that kinds see. */
+  /** Builds the view of an account that the decision code of the kinds gets. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
@@ -165,7 +182,10 @@ export class Accounts {
     };
   }
 
-  /** Returns how much longer requests with one of the account's credentials must pause or slow down. */
+  /**
+   * Returns how much longer the service wants requests of this account to pause, and how much longer to be slower. The
+   * longest time of the account's credentials counts.
+   */
   slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
     const healths = servicesOf(opened).map((service) => service.health());
@@ -174,7 +194,9 @@ export class Accounts {
     return { ...(throttledMs > 0 && { throttledMs }), ...(slowedMs > 0 && { slowedMs }) };
   }
 
-  /** Builds the view of an account that cannot be used, with the endpoint and account id that the object was bound to. */
+  /**
+   * Builds the view of an account that cannot be used, with the endpoint and account id to which the resource is bound.
+   */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
     return {
@@ -210,7 +232,10 @@ export class Accounts {
     return { reason: 'DangerousCredential', message: `spec.dangerousCredentialsRef: ${service.refused}` };
   }
 
-  /** Returns the last settings for a while after the Secret is gone, since a namespace that is being deleted may lose the Secret first. */
+  /**
+   * Returns the last settings of an account for a while after its Secret is gone, because the deletion of a namespace
+   * may delete the Secret before the resources.
+   */
   #lastToken(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
     if (reason !== 'SecretMissing' || last === undefined) return undefined;
@@ -226,29 +251,33 @@ export class Accounts {
   }
 }
 
-/** Says why nothing may be created or deleted in an account; undefined while no list lacks owned objects. */
+/**
+ * Returns a message that says why nothing may be created or deleted in an account; undefined while no list of the
+ * service lacks objects that it should show.
+ */
 export function whyFrozen({ missing }: OpenAccount): string | undefined {
   if (missing.size === 0) return undefined;
   const count = [...missing.values()].flat().length;
   const names = [...missing.keys()].toSorted().slice(0, 3).join(', ');
-  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from ${names}; nothing is created or deleted until each shows again or is proved gone; to accept that they are gone, give the account the annotation ${annotations.acceptMissing} with a new text`;
+  return `${count} owned object${count === 1 ? ' is' : 's are'} suddenly missing from the lists of the service (${names}); nothing is created or deleted in the account until each object is listed again or is proved gone; to accept that the objects are gone, set the annotation ${annotations.acceptMissing} of the account to a new text`;
 }
 
-/** Closes the services of an account. */
+/** Closes the connections of an account. */
 async function ended(opened: OpenAccount): Promise<void> {
   await Promise.allSettled(servicesOf(opened).map((one) => one.close()));
 }
 
-/** Returns the open services of an account, one for each credential. */
+/** Returns the open connections of an account, one for each credential. */
 function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }
 
 // ---- settings of an account ------------------------------------------------------------------------------------
 //
-// The settings that an account is opened with: its spec, and the Secrets named there.
+// The settings with which the connection of an account is opened. They come from the account's spec and from the
+// Secrets that the spec names.
 
-/** The fields of an account's spec that opening the service needs. */
+/** The fields of an account's spec that are needed to open a connection to the service. */
 interface AccountSpec {
   readonly externalId: string;
   readonly credentialsRef: { readonly name: string };
@@ -259,7 +288,7 @@ interface AccountSpec {
   readonly allowedNamespaces?: AllowedNamespaces;
 }
 
-/** Why the service of an account is not open. */
+/** The reason why an account has no open connection to the service. */
 export interface Closed {
   readonly reason: Reason;
   readonly message: string;
@@ -276,13 +305,13 @@ async function settingsOf(
   const namespace = partsOfKey(stored.key).namespace || operatorNamespace;
   const secret = await material.secret(namespace, name);
   const unusable = (flaw: string): Closed => {
-    const message = `Secret ${namespace}/${name} ${flaw}; it must hold baseUrl and token`;
+    const message = `Secret ${namespace}/${name} cannot be used: ${flaw}; the Secret of an account must have the keys baseUrl and token`;
     return { reason: 'SecretMissing', message };
   };
-  if (secret === undefined) return unusable('does not exist');
+  if (secret === undefined) return unusable('the Secret does not exist');
   const [baseUrl, token] = [secret.get('baseUrl'), secret.get('token')];
-  if (baseUrl === undefined) return unusable('has no key "baseUrl"');
-  if (token === undefined) return unusable('has no key "token"');
+  if (baseUrl === undefined) return unusable('the key "baseUrl" is missing');
+  if (token === undefined) return unusable('the key "token" is missing');
   const flaw = tokenFlaw(token.reveal().trim());
   if (flaw !== undefined) return unusable(flaw);
   return {
@@ -296,14 +325,17 @@ async function settingsOf(
   };
 }
 
-/** Says what is wrong with a token; undefined for a good token. A header can carry printable ASCII only. */
+/** Says what is wrong with a token; undefined for a good token. An HTTP header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
-  if (token === '') return 'has an empty key "token"';
+  if (token === '') return 'the value of the key "token" is empty';
   const isSendable = /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token);
-  return isSendable ? undefined : 'has a key "token" with characters that a header cannot carry';
+  return isSendable ? undefined : 'the value of the key "token" has characters that an HTTP header cannot carry';
 }
 
-/** Builds the settings of the second credential, or says why it cannot be used, such as because of another baseUrl in its Secret. */
+/**
+ * Builds the settings for the credential of `spec.dangerousCredentialsRef`, or says why that credential cannot be used,
+ * for example because its Secret has a different baseUrl.
+ */
 async function dangerousSettingsOf(
   stored: Stored,
   main: ServiceSettings,
@@ -317,7 +349,7 @@ async function dangerousSettingsOf(
   if (settings.baseUrl === main.baseUrl) return settings;
   return {
     reason,
-    message: `spec.dangerousCredentialsRef: Secret ${name} has another baseUrl than the one of spec.credentialsRef`,
+    message: `spec.dangerousCredentialsRef: the baseUrl in Secret ${name} differs from the baseUrl in the Secret of spec.credentialsRef`,
   };
 }
 
@@ -326,7 +358,7 @@ export function allowanceOf({ budget }: AccountSpec): Pick<ServiceSettings, 'req
   return { requestsPerSecond: budget?.requestsPerSecond ?? 5, concurrency: budget?.concurrency ?? 4 };
 }
 
-/** Converts settings to JSON, from which a fingerprint is made. */
+/** Converts the settings of a connection to JSON, from which a fingerprint is made. */
 function printable(settings: ServiceSettings | Closed): Json {
   if ('reason' in settings) return settings.message;
   const { caBundle, ...rest } = settings;
@@ -343,14 +375,20 @@ function isAccountSpec(value: unknown): value is AccountSpec {
   return isRecord(value) && typeof value['externalId'] === 'string' && isRecord(value['credentialsRef']);
 }
 
-/** Returns the newest value of the annotation `apphosting.dev/accept-missing` that was handled, as status says. */
+/**
+ * Returns the newest value of the annotation `apphosting.dev/accept-missing` that was handled, as the account's status
+ * has it.
+ */
 function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
   const token = isRecord(facts) ? facts['lastHandledAcceptMissing'] : undefined;
   return typeof token === 'string' ? token : undefined;
 }
 
-/** Refuses an endpoint other than that of the account's first success, unless an annotation of the account accepts the new one. */
+/**
+ * Refuses an endpoint that differs from the one with which the account first succeeded, unless an annotation of the
+ * account accepts the new endpoint.
+ */
 function pinned(stored: Stored, endpoint: string): Closed | undefined {
   const pin = stored.status.memory.binding?.endpoint;
   if (pin === undefined || pin === endpoint) return undefined;
@@ -358,7 +396,7 @@ function pinned(stored: Stored, endpoint: string): Closed | undefined {
   if (accepted === endpoint) return undefined;
   return {
     reason: 'EndpointChanged',
-    message: `${storedInWords(stored)} belongs to ${pin}, and the Secret now names ${endpoint}; nothing is sent there until the annotation ${annotations.acceptEndpoint}: ${endpoint} accepts it`,
+    message: `${storedInWords(stored)} is bound to the endpoint ${pin}, but its Secret now names ${endpoint}; nothing is sent to ${endpoint} until the account has the annotation ${annotations.acceptEndpoint}: ${endpoint}`,
   };
 }
 

@@ -1,10 +1,10 @@
 /**
- * Decides whether the resources of an account may go on and when the account is reconciled again, and counts the use of the
- * account.
+ * Decides whether the resources of an account may be reconciled, and when the account itself is reconciled again. Also
+ * counts the resources that use the account.
  *
- * Guarantees: the resources of an account are reconciled when the account begins or ceases to serve them, or when its rules change.
- * An account whose lists suddenly lack owned objects is frozen until that is explained. Many changes of its resources cost one
- * recount.
+ * Guarantees: the resources of an account are reconciled when the account becomes usable or unusable, or when the rules
+ * in its spec change. An account is frozen while objects that its resources own are suddenly missing from a list. Many
+ * changes of its resources cause only one new count.
  */
 import type { EngineOptions } from '../options.ts';
 import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
@@ -26,12 +26,12 @@ import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
-/** The delay after which an account counts its users again, once for all changes until then. */
+/** The delay after which an account counts its users again. All changes in this time share one count. */
 const recountMs = 30_000;
-/** The delay of a recount when the number of users changes that wait for the service or for a permission. Shorter than usual. */
+/** The shorter delay of a new count when resources begin or cease to wait for throttling or for a permission. */
 const waitingMs = 5_000;
 
-/** Reasons for which an account is not Ready, while its objects still continue with what was read last. */
+/** Reasons for which an account is not Ready although the resources that use it may continue. */
 const passing: ReadonlySet<string> = new Set<Reason>([
   'VisibilityLost',
   'ServiceUnavailable',
@@ -50,29 +50,37 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** The parts of the engine that know accounts, and also the queue and a way to wake objects. */
+/** The parts of the engine that know accounts, and also the work queue and a function that enqueues objects. */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Enqueues every object that is indexed under an index key. */
+  /** Enqueues every object that is indexed under this index key. */
   readonly wake: (name: string) => void;
 }
 
-/** How many owned objects a list may lack: this number or this share of those that it should show, whichever is greater. */
+/**
+ * The number of owned objects that may be missing from a list before the account is frozen: this number, or this share
+ * of all owned objects in the list, whichever is greater.
+ */
 const fewest = 3;
 const share = 0.05;
 
 /**
- * Decides whether the users of an account may go on, and enqueues the account and its users when that changes.
+ * Decides whether the resources that use an account may be reconciled, and enqueues the account and these resources
+ * when that changes.
  *
- * It also freezes an account whose lists suddenly lack owned objects: after a narrowed token, a switched account or a fault of the
- * service. While an account is frozen, nothing is created or deleted in it. The freeze ends when every missing object shows again
- * or is proved gone, or when the account's owner accepts the loss.
+ * Also freezes an account when objects that its resources own are suddenly missing from a list: a token may have lost
+ * permissions, the account may have been switched, or the service may be faulty. While an account is frozen, nothing is
+ * created or deleted in it. The freeze ends when every missing object is listed again or is proved gone, or when the
+ * account's owner accepts the loss.
  *
  * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */
 export class AccountGate {
   readonly #parts: GateParts;
-  /** Missing objects that the owner of an account has accepted as gone, until they show again. */
+  /**
+   * Keys of the resources whose missing objects the account's owner has accepted as gone. A key is removed when a list
+   * shows the object again.
+   */
   readonly #accepted = new Set<string>();
 
   constructor(parts: GateParts) {
@@ -80,8 +88,9 @@ export class AccountGate {
   }
 
   /**
-   * Makes an account count its users again, after a user was created or deleted, or changed its `Standing`. An account that is
-   * being deleted is enqueued at once, others once for many changes.
+   * Enqueues an account so that it counts its users again, after a user was created or deleted, or changed its
+   * `Standing`. An account that is being deleted is enqueued at once, any other account after a delay, so that many
+   * changes cause one count.
    */
   recount(account: string, standings: readonly (Standing | undefined)[]): void {
     const { objects, queue } = this.#parts;
@@ -93,8 +102,8 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of a credential that got a 429 or 425, so that status says so: at once for the first answer of this kind,
-   * after a delay for further ones.
+   * Enqueues the account of a credential that got a 429 or 425, so that the account's status mentions the throttling:
+   * at once for the first such answer, after a delay for further ones.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -104,7 +113,10 @@ export class AccountGate {
     queue.enqueue(account, urgencies.change, told?.status === 'True' ? waitingMs : 0);
   }
 
-  /** Freezes an account whose newest list suddenly lacks owned objects, and unfreezes it when the list shows them again. */
+  /**
+   * Freezes an account when objects that its resources own are suddenly missing from its newest list, and unfreezes the
+   * account when the list shows them again.
+   */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
     const users = subscriptions.usersOf(service, key);
@@ -113,12 +125,13 @@ export class AccountGate {
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    // Most lists show everything: then there is nothing to freeze, to unfreeze or to forget.
+    // Most lists show every owned object. Then the account need not be frozen or unfrozen.
     const showsAll = [...users.uses.values()].every(({ ids }) => ids.every((id) => items.has(id)));
     if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
-    // A single missing object freezes the account when the list is empty, or when this list has frozen the account already.
+    // A single missing object freezes the account if the list is empty, or if objects were already missing from the
+    // same list before.
     const isOneTooMany = items.size === 0 || opened.missing.has(key);
     const before = whyFrozen(opened);
     if (missing.length > (isOneTooMany ? 0 : Math.max(fewest, owned.length * share))) opened.missing.set(key, missing);
@@ -129,8 +142,8 @@ export class AccountGate {
   }
 
   /**
-   * Returns an object that the list should show, and whether it is missing. Returns an empty list for an object of which the list
-   * proves nothing.
+   * Returns a resource whose object the list should show, and whether that object is missing. Returns an empty list for
+   * a resource about whose object the list proves nothing.
    */
   #owned(
     object: string,
@@ -140,26 +153,31 @@ export class AccountGate {
     const { objects, inProcessStates, clock, settings } = this.#parts;
     const stored = objects.get(object);
     if (stored === undefined || stored.status.memory.id !== id) return [];
-    // An object that is being deleted may be missing because of our own call.
+    // A resource that is being deleted does not count: its object may be missing because the operator deleted it.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
-    // An object that waits for something else is not read, so it could never be proved gone.
+    // A resource that cannot be reconciled fully (paused, or something that its spec refers to is missing) does not
+    // count: the operator does not read its object, so could never prove that the object is gone.
     if (!looks) return [];
-    // A list may not yet show an object that was written a short time ago.
+    // A list may not yet show an object that the operator wrote only a short time ago.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
     if (items.has(id)) this.#accepted.delete(object);
     const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
     return [{ object, isMissing: !isExplained }];
   }
 
-  /** Handles the annotation that accepts missing objects as gone, once for each value of the annotation. */
+  /**
+   * Handles the annotation `apphosting.dev/accept-missing`, by which an owner accepts missing objects as gone. Each
+   * value of the annotation is handled once.
+   */
   noteAccepted(stored: Stored): void {
     const token = acceptMissingToken(stored.object);
     const opened = this.#parts.accounts.opened(stored.key);
     if (token === undefined || opened === undefined || opened.acceptedMissing === token) return;
     opened.acceptedMissing = token;
-    // Write the value to status, or the next process would handle it once more.
+    // Enqueue the account so that the value is written to status; otherwise the next process would handle the same
+    // value once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
     if (opened.missing.size === 0) return;
     for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
@@ -167,7 +185,10 @@ export class AccountGate {
     this.#parts.wake(indexKey.account(stored.key));
   }
 
-  /** Takes the result of an account's reconcile, which decides whether the objects that use the account may go on. */
+  /**
+   * Takes the result of an account's reconcile, and decides from it whether the resources that use the account may be
+   * reconciled.
+   */
   concluded(stored: Stored, verdict: Verdict): void {
     const { accounts, queue, settings, wake } = this.#parts;
     const opened = accounts.opened(stored.key);
@@ -176,7 +197,8 @@ export class AccountGate {
       return;
     }
     const { admission: before, service, spec } = opened;
-    // An account that is being deleted still serves its users, or their deletions could not finish.
+    // An account that is being deleted still serves the resources that use it; otherwise their deletions could not
+    // finish.
     const isKnown = before?.admitted === true || stored.status.memory.binding !== undefined;
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const rules = JSON.stringify([spec.lifecycle, spec.allowedNamespaces]);
@@ -191,17 +213,18 @@ export class AccountGate {
 
 // ---- usage of an account ---------------------------------------------------------------------------------------
 //
-// The usage of an account: how many resources it has, and orphans, objects of the service that carry our mark without a resource.
+// The usage of an account: its number of resources, and its orphans. An orphan is an object of the service that carries
+// this operator's ownership mark although no resource has its id.
 //
-// Only lists that some resource already polls are searched. Only a mark made with our key counts. An
-// object is an orphan only if it still has no resource one horizon after it was first seen, since lists lag and a resource
-// may be about to learn its id.
+// Only lists that some resource already polls are searched. Only a mark made with the operator's key counts. An object
+// becomes an orphan only some time after it was first listed (`--horizon-seconds`), because lists lag and a resource
+// may be about to learn the object's id.
 
 const mostNamed = 3;
 
 /**
- * Counts what an account is used for. With a label selector no orphans are reported, since their resources may belong to another
- * operator.
+ * Counts the resources and orphans of an account. With a label selector no orphans are reported, since the resources
+ * that own the objects may belong to another operator.
  */
 export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
@@ -218,7 +241,7 @@ export function usageOf(around: AccountParts, account: Stored, opened: OpenAccou
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
-    // Name the first few resources, because their messages say which call was refused.
+    // Name the first few resources with their messages, because a message says which call was refused.
     forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
     orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };
@@ -247,7 +270,7 @@ function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): re
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** Returns the marks of the resources of a kind that have no object in the service yet. */
+/** Returns the ownership marks of all resources of a kind that have no object in the service yet. */
 function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
   { service }: OpenAccount,

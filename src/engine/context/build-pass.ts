@@ -1,6 +1,6 @@
 /**
- * Builds the pass: everything that a kind decides on, such as the object, its account, the resources that it refers to, and the
- * resources that refer to it.
+ * Builds the pass: all the data from which a kind decides its next step, such as the object, its account, the resources
+ * that the object refers to, and the resources that refer to the object.
  */
 import { isRecord, type Secret } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -32,10 +32,10 @@ import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
-/** Everything outside of an object that its pass needs, with the account as kinds see it. */
+/** The inputs of a pass that come from outside the object: its account, Secrets, ConfigMaps and references. */
 type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
-/** Builds the pass from the current state of the reconcile. */
+/** Builds the pass (the inputs of one decision) from the current state of the reconcile. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
@@ -46,8 +46,8 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // The previous leader may have created objects in the service for resources from before a take-over. So these resources do not
-  // count as new.
+  // After a change of the leader, resources from before the change do not count as new, because the previous leader may
+  // have created their objects in the service.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -87,7 +87,10 @@ export function buildPass<Seen extends View>(
   };
 }
 
-/** True when nothing may be written to the service for this object, because the account or the object's own spec says so. */
+/**
+ * True when nothing may be written to the service for this object, because its account or its own spec has the policy
+ * `Observe`.
+ */
 export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
   const isOwn = kind.life === 'long' && lifecycleIn(spec).managementPolicy === 'Observe';
   return isOwn || account.managementPolicy === 'Observe';
@@ -100,7 +103,10 @@ function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' 
   return lifecycle as Partial<Lifecycle>;
 }
 
-/** What an object needs from outside: its open account, and the Secrets, ConfigMaps and objects that its spec names. */
+/**
+ * Everything that an object needs from outside: its open account, and the Secrets, ConfigMaps and objects that its spec
+ * names.
+ */
 export interface Resources {
   readonly opened: OpenAccount;
   readonly secrets: ReadonlyMap<string, Secret>;
@@ -115,14 +121,17 @@ export const noResources = {
   referred: new Map<string, never>(),
 } as const;
 
-/** Says that something that an object needs is not there yet. Without a verdict, the engine wakes the object soon. */
+/**
+ * Says that something that an object needs does not exist yet. Without a verdict, status does not mention this, and the
+ * object is reconciled again soon.
+ */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
 /**
- * Gathers what an object needs, or returns what is missing. A deletion needs no Secrets, and only those references that still
- * exist. With `look` only the account is needed.
+ * Gathers everything that an object needs, or returns what is missing. A deletion needs no Secrets, and only those
+ * referred objects that still exist. With `look`, only the account is needed.
  */
 export async function gather(
   stored: Stored,
@@ -157,9 +166,9 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (account === undefined) {
     const name = stored.account.replace('/', ' ');
     const missing = settings.seesAll
-      ? 'does not exist; create it, or name another in spec.accountRef'
-      : "does not exist, or lacks the labels that this operator's --selector asks for; an account needs the labels of the resources that use it";
-    return unready(`${name} ${missing}`);
+      ? `${name} does not exist; create this account, or name a different account in spec.accountRef`
+      : `${name} does not exist, or lacks the labels of this operator's --selector; an account needs the labels of the resources that use the account`;
+    return unready(missing);
   }
   const namespace = stored.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
@@ -170,14 +179,15 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (opened.admission === undefined) return { verdict: undefined };
   if (opened.lastTokenUntil !== undefined) {
     const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
-    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret has gone`);
+    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret is already gone`);
   }
   if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);
   return mismatch(stored, account, opened.service) ?? opened;
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
-  // The conditions of a paused account do not change, so they do not say why the account is closed. Say it on the object.
+  // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So say it
+  // in the conditions of this object.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
@@ -186,7 +196,10 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
   return why === undefined ? undefined : unready(`${storedInWords(account)}: ${why.message}`).verdict;
 }
 
-/** Stalls an object whose account now has another endpoint or id, unless the account's owner accepted the endpoint. */
+/**
+ * Stalls an object whose account now has a different endpoint or id, unless the account's owner accepted the new
+ * endpoint.
+ */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
   const bound = binding ?? journal;
@@ -194,7 +207,7 @@ function mismatch(stored: Stored, account: Stored, service: Service): Unready | 
   const moves = stored.kind.life !== 'request';
   const accepted = moves && account.object.metadata.annotations?.[annotations.acceptEndpoint] === service.endpoint;
   if (accepted && bound.accountId === service.accountId) return undefined;
-  const message = `this object belongs to account ${bound.accountId} at ${bound.endpoint}, and its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
+  const message = `this object is bound to account ${bound.accountId} at ${bound.endpoint}, but its account is now ${service.accountId} at ${service.endpoint}; nothing is sent`;
   return { verdict: { is: 'stall', reason: 'EndpointChanged', message } };
 }
 
@@ -203,8 +216,8 @@ function unready(message: string): { readonly verdict: Verdict } {
 }
 
 /**
- * Returns the objects that a spec refers to, or what they lack. Returns undefined while one of them is still being created; its
- * creation wakes this object.
+ * Returns the objects that a spec refers to, or a verdict that says what is wrong with one of them. Returns undefined
+ * while one of the objects is still being created; when that ends, this object is reconciled again.
  */
 function referencesOf(
   stored: Stored,
@@ -220,11 +233,11 @@ function referencesOf(
     const { id, facts, applied } = target?.status.memory ?? {};
     const lacks =
       target === undefined
-        ? 'does not exist'
+        ? `${words} does not exist`
         : target.account !== stored.account
-          ? 'belongs to another account'
+          ? `${words} belongs to a different account`
           : id === undefined && need.withoutId !== true
-            ? 'has no id in the service yet'
+            ? `${words} has no id in the service yet`
             : undefined;
     if (lacks === undefined) {
       found.set(`${need.kind}/${need.name}`, {
@@ -234,14 +247,17 @@ function referencesOf(
       });
     } else if (isNeeded(need)) {
       if (target?.account === stored.account && isBeingMade(target)) return undefined;
-      const message = `spec.${need.field} refers to ${words}, which ${lacks}`;
+      const message = `spec.${need.field}: ${lacks}`;
       return { is: 'wait', reason: 'ReferenceNotReady', message };
     }
   }
   return found;
 }
 
-/** True for an object that was not reconciled yet or is being created. Objects that refer to it wait without saying so in status. */
+/**
+ * True for an object that was not reconciled yet or is being created. Objects that refer to such an object wait for it
+ * without a message in status.
+ */
 export function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
   const reason = readyIn(conditions)?.reason;
   if (memory.id !== undefined) return false;
@@ -262,13 +278,13 @@ async function materialOf<Value>(
     else if (isNeeded(need)) {
       const missing =
         keys === undefined ? `${kind} ${need.name} does not exist` : `${kind} ${need.name} has no key "${need.key}"`;
-      return { is: 'wait', reason: `${kind}Missing`, message: `${missing}; spec.${need.field} refers to it` };
+      return { is: 'wait', reason: `${kind}Missing`, message: `spec.${need.field}: ${missing}` };
     }
   }
   return found;
 }
 
-/** Describes the object as kinds see it. */
+/** Describes the object for the decision code of its kind. */
 function subjectOf(stored: Stored): Subject {
   const { metadata } = stored.object;
   return {
@@ -288,7 +304,7 @@ function subjectOf(stored: Stored): Subject {
 //
 // Relations between resources: who owns an id, who refers to whom, and who uses an account.
 
-/** Finds the oldest other resource that claims an id, of the same kind and in the same account of the service. */
+/** Finds the oldest other resource of the same kind that claims this id in the same account of the service. */
 function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
   const others = claiming(parts, stored, stored.kind.kind, id).filter((other) => mayClaim(other, parts.accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));
@@ -296,7 +312,7 @@ function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType
   return { name: storedInWords(first), goesFirst: goesFirst(first.object, stored.object) };
 }
 
-/** Returns the other resources of a kind that claim an id in the same account of the service. */
+/** Returns the other resources of a kind that claim this id in the same account of the service. */
 function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: string, id: string): readonly Stored[] {
   const mine = accounts.opened(stored.account)?.service;
   return objects
@@ -304,7 +320,9 @@ function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: str
     .filter((other) => other.key !== stored.key && sameAccount(other, mine, accounts));
 }
 
-/** Returns the resources of a kind that use the same account of the service, even through another account resource. */
+/**
+ * Returns the resources of a kind that use the same account of the service, even through a different account resource.
+ */
 function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
   const mine = accounts.opened(stored.account)?.service;
   const others = [...accounts.allOpened()].filter(([, { service }]) => mine !== undefined && samePlace(service, mine));
@@ -353,8 +371,8 @@ export function usersOf({ objects }: AccountParts, { object }: Stored): readonly
 }
 
 /**
- * Counts the resources that use this account, and names the first few. A resource that the account does not allow counts only while
- * it has our finalizer.
+ * Counts the resources that use this account, and names the first few. A resource in a namespace that the account does
+ * not allow counts only while it has the operator's finalizer.
  */
 export function dependentsOf({ objects, accounts }: AccountParts, stored: Stored): ReturnType<Pass['dependents']> {
   const named = objects.indexedBy(indexKey.account(stored.key));

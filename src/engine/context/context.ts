@@ -1,9 +1,10 @@
 /**
- * The context of one reconcile: the stored object, what this process remembers of it, and the status being built.
+ * The context of one reconcile: the stored object, what this process remembers of the object, and the status that is
+ * being built.
  *
- * Guarantees: status is written with uid and resourceVersion, and only when more than its ever-changing fields differ. Writing a
- * new id is retried until the id is in status. A create that this process has begun stays known even when somebody wipes the
- * status.
+ * Guarantees: status is written with uid and resourceVersion, and only if something other than its ever-changing fields
+ * differs. The write of a new id is retried until the id is in status. A create call that this process has begun is not
+ * forgotten even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -28,24 +29,30 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** How long status may wait for a change that only concerns facts shown by the service. */
+/** The longest delay of a status write if only the shown state of the service has changed. */
 const newsWaitMs = 120_000;
 
-/** The reasons of verdicts whose own message already mentions the lost call. */
+/** Reasons whose messages already mention the call with the unknown outcome. */
 const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
-/** A pass whose view records what the kind reads of the service. */
+/** The inputs of one decision, with a view of the service that records which lists and items the decision reads. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** The state of one reconcile: the object, and what was learned so far. It also writes the object's status and finalizer. */
+/**
+ * The state of one reconcile: the object, and what was learned so far. This class also writes the object's status and
+ * finalizer.
+ */
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
-  /** The object in the newest form that this process has seen or written. */
+  /** The newest form of the object that this process has seen or written. */
   stored: Stored;
-  /** The status that is being built: what is stored, and what this reconcile has learned since. */
+  /** The status that is being built: the stored status, and what this reconcile has learned since. */
   status: StoredStatus;
-  /** The service at the start of the reconcile. It still redacts messages after the account was closed. */
+  /**
+   * The connection to the service at the start of the reconcile. It can still redact messages after the account was
+   * closed.
+   */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -57,7 +64,10 @@ export class ReconcileContext {
     this.remember(this.inProcess.unwritten);
   }
 
-  /** True when an answer of the service has told something that is not in status yet: an id, or that the service took hidden settings. */
+  /**
+   * True when an answer of the service contained something that is not in status yet: an id, or the confirmation of
+   * settings that the service never shows.
+   */
   get hasUnwritten(): boolean {
     return this.inProcess.unwritten !== undefined;
   }
@@ -70,23 +80,25 @@ export class ReconcileContext {
     return this.status.memory;
   }
 
-  /** The account's open service; undefined while the account is closed. */
+  /** The open connection of the object's account; undefined while the account is closed. */
   get opened(): OpenAccount | undefined {
     return this.parts.accounts.opened(this.stored.account);
   }
 
-  /** Adds to the memory that the next status write stores. */
+  /** Adds values to the memory that the next status write stores. */
   remember(learned: Partial<Memory> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };
   }
 
-  /** Removes the credential from a text, or from all texts in a value. */
+  /** Removes the account's credential from a text, or from all texts in a value. */
   redacted<Value>(value: Value): Value {
     return (this.opened?.service ?? this.#firstService)?.shown(value) ?? value;
   }
 
-  /** Asks the service for a read. When the read ends, the object is reconciled again, whatever the read shows. */
+  /**
+   * Asks for a fresh read of the service. When the read ends, the object is reconciled again, whatever the read shows.
+   */
   ask(
     service: Service,
     { read, since }: { readonly read: Read; readonly since: number },
@@ -97,12 +109,12 @@ export class ReconcileContext {
   }
 
   /**
-   * Returns the open service for a call, or why the call's credential cannot be used. Returns undefined when the account was closed
-   * or changed after the call was decided on.
+   * Returns the connection for a call, or why the call's credential cannot be used. Returns undefined when the account
+   * was closed or changed after the call was decided.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { opened } = this;
-    // Do not use a reopened service before a read has proved that its token sees the account.
+    // Do not use a reopened connection before a read has proved that its token sees the account.
     if (opened?.admission?.admitted !== true) return undefined;
     const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(opened);
     const isSame =
@@ -111,12 +123,12 @@ export class ReconcileContext {
     return call.credential === 'dangerous' ? (opened.dangerous ?? opened.service) : opened.service;
   }
 
-  /** True while other objects must wait until it is known what a lost call of this object did. */
+  /** True while the outcome of a call of this object is unknown, so that other objects must wait. */
   get isLost(): boolean {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
   }
 
-  /** Returns until when a journalled call may still arrive, as a time for messages. */
+  /** Returns the time until when a call in the journal may still arrive at the service, as text for messages. */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = this.inProcess.journalSeen(journal, momentOf(clock));
@@ -124,8 +136,8 @@ export class ReconcileContext {
   }
 
   /**
-   * Writes the status that is being built, unless it is stored already. Returns false when somebody else wrote first, or when the
-   * spec has changed meanwhile. Then the reconcile must end.
+   * Writes the status that is being built, unless the stored status is equal. Returns false when somebody else wrote
+   * the object first, or when the spec has changed in the meantime; then the reconcile must end.
    */
   async write(wouldDo?: string, showing?: Showing): Promise<boolean> {
     const { kind } = this.stored;
@@ -144,7 +156,7 @@ export class ReconcileContext {
         ? await writer.writeStatus(this.object, status)
         : await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render));
     this.inProcess.unwritten = undefined;
-    // The object was deleted before its id could be written. An event is the only record of the id.
+    // The object was deleted before its id could be written to status. An event is then the only record of the id.
     if (unwritten !== undefined && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;
@@ -154,7 +166,10 @@ export class ReconcileContext {
     return object.metadata.generation === generation;
   }
 
-  /** Returns the status to write over another writer's newer status; undefined when the journal in that status is no longer ours. */
+  /**
+   * Returns the status to write over a newer status that somebody else wrote; undefined when the newer status has a
+   * journal that this process did not write.
+   */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
     const { uid, generation } = this.object.metadata;
@@ -164,13 +179,13 @@ export class ReconcileContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // Keep what the service answered, but drop conditions that are about an older spec.
+    // The spec has changed: keep what the service answered, but not the new conditions, which are about the older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return this.#render(newest, learned);
   }
 
-  /** Renders a status. Without `lists`, its lists stay as they are in the object. */
+  /** Renders a status. Without `lists`, the lists in the object's status (such as `drift`) stay as they are. */
   #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
@@ -186,7 +201,7 @@ export class ReconcileContext {
     this.parts.wrote(stored);
   }
 
-  /** Publishes what an object that was deleted during a call leaves in the service. */
+  /** Publishes an event about what stays in the service when an object is deleted during its own call. */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -194,8 +209,9 @@ export class ReconcileContext {
   }
 
   /**
-   * Ends the reconcile with a verdict: writes all conditions, publishes what changed, keeps polling what was read, and returns when
-   * to reconcile again. Without a pass the object was not read, and the part of status that shows the service stays.
+   * Ends the reconcile with a verdict: writes all conditions, publishes events about changes, keeps polling the lists
+   * that were read, and returns when to reconcile again. Without a pass the service was not read, and status keeps what
+   * it shows of the service.
    */
   async conclude(told: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
     const { inProcess, memory, parts, stored } = this;
@@ -243,7 +259,9 @@ export class ReconcileContext {
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
 
-  /** Adds to a verdict that a call is in doubt, and until when that call may still arrive. */
+  /**
+   * Adds to a message that the outcome of a call is unknown, and until when that call may still arrive at the service.
+   */
   #withDoubt(verdict: Verdict): Verdict {
     const { journal } = this.memory;
     if (verdict.is === 'ready' || tellsOfDoubt.has(verdict.reason) || !this.isLost || journal === undefined)
@@ -252,11 +270,14 @@ export class ReconcileContext {
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
     const until = this.arrivesUntil(journal);
-    const doubt = `the answer to the call "${operation}" of ${startedAt} is not known: it is not repeated before ${until}, nor before its effect is known`;
+    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the call is not repeated until ${until} has passed and its effect is known`;
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 
-  /** True when the status write can wait: only shown facts changed, and other objects of the account wait for a worker. */
+  /**
+   * True when the status write can wait: only the shown state of the service has changed, and other objects of the
+   * account wait for a worker.
+   */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
     if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
@@ -288,7 +309,7 @@ export class ReconcileContext {
     }
   }
 
-  /** Sets our finalizer on the object. Returns false when somebody else wrote the object first. */
+  /** Sets the operator's finalizer on the object. Returns false when somebody else wrote the object first. */
   async hold(): Promise<boolean> {
     const held = await this.parts.writer.hold(this.object);
     if (held.is !== 'written') return false;
@@ -296,7 +317,7 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes our finalizer from the object and forgets the object. Publishes what stays in the service. */
+  /** Removes the operator's finalizer from the object. Publishes an event about an object that stays in the service. */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
@@ -310,19 +331,25 @@ export class ReconcileContext {
   }
 }
 
-/** True while the journal has a create without an id, or a change that is checked by comparing with `before`. */
+/**
+ * True while the outcome of a call in the journal is unknown and must be found out by reading the service: a create
+ * without an id, or a change with the fields from before the call (`before`).
+ */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;
 }
 
-/** Restores the journal entry of a create of this process when somebody wiped the status or restored an older one. */
+/**
+ * Restores the journal entry of this process's own create call when somebody wiped the status or restored an older
+ * status.
+ */
 function unwiped(status: StoredStatus, { journal }: InProcess): StoredStatus {
   const { memory } = status;
   const isLost = journal?.create !== undefined && memory.journal === undefined && memory.id === undefined;
   return isLost && status.damaged === undefined ? { ...status, memory: { ...memory, journal } } : status;
 }
 
-/** Returns the lists of differences in a status or in what a kind shows; a missing list is empty. */
+/** Returns the lists `drift`, `unverified` and `leftover` of a status; a missing list is empty. */
 function listsOf(shown: unknown): StatusLists {
   const { drift = [], unverified = [], leftover = [] } = (shown ?? {}) as Partial<StatusLists>;
   return { drift, unverified, leftover };

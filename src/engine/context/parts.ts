@@ -3,17 +3,21 @@ import type { Stored } from '../objects/stored.ts';
 import type { Verdict } from '../kind/contract/step.ts';
 import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
-/** The parts of the engine that are shared by all reconciles. */
+/** The parts of the engine that all reconciles share. */
 export interface EngineParts extends AccountParts {
   readonly openCreates: OpenCreates;
   readonly locks: ExclusiveLocks;
-  /** Stores the object that our own write returned, before the watch delivers it. */
+  /**
+   * Stores the object that the API server returned for the operator's own write, before the watch delivers the object.
+   */
   wrote(stored: Stored): void;
-  /** Makes an object wait for a claimed id: the object is enqueued when the owner of the id gives it up. */
+  /**
+   * Makes an object wait for an id that another resource owns: the object is enqueued when the owner gives up the id.
+   */
   awaitClaim(claim: string, objectKey: string): void;
   quarantinedUntil(): number;
   concluded(stored: Stored, verdict: Verdict): void;
-  /** Counts a call of an account as begun. Returns a function that counts the call as ended. */
+  /** Counts a call of an account as begun. The returned function counts the call as ended. */
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
   isCrowded(account: string): boolean;

@@ -1,4 +1,7 @@
-/** Tells people about an object: by events, log lines, metrics and conditions, and by messages about a deletion that is held up. */
+/**
+ * Tells people about an object: by events, log lines, metrics and conditions, and by messages about a deletion that
+ * cannot proceed.
+ */
 import { sameJson } from '../../base/json.ts';
 import type { Call, Condition, OwnCondition, Told, Verdict, Memory, Step } from '../kind/contract/step.ts';
 import { type AnyKind, annotations } from '../kind/contract/define.ts';
@@ -11,7 +14,10 @@ import { isoSeconds } from '../../base/time.ts';
 /** The reasons for waiting that deserve a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
-/** Publishes a change of Ready. A first success gets no event here, because the event of the call already tells it. */
+/**
+ * Publishes a change of the condition Ready as a log line and an event. The first success gets no event here, because
+ * the call that succeeded has published one.
+ */
 export function announce(
   { log, events }: EngineParts,
   object: KubeObject,
@@ -39,7 +45,7 @@ const doneReasons = {
   read: 'Read',
 } as const;
 
-/** Publishes a call to the service as an event, a log line and a metric. `shown` redacts a text for people. */
+/** Publishes a call to the service as an event, a log line and a metric. `shown` removes secrets from a text. */
 export function publishCall(
   { events, log, metrics }: EngineParts,
   object: KubeObject,
@@ -67,7 +73,7 @@ export function publishCall(
   events.record({ regarding: object, type: 'Normal', reason, action: reason, note, isRoutine: true });
 }
 
-/** Publishes what a deleted resource leaves in the service. */
+/** Publishes an event that says what a deleted resource leaves in the service. */
 export function publishRetained(
   { events, log }: Pick<EngineParts, 'events' | 'log'>,
   stored: Stored,
@@ -83,7 +89,7 @@ export function publishRetained(
 //
 // Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
 
-/** The reasons for which a deletion waits although nothing in the service blocks it. */
+/** The reasons for which a deletion waits although the service does not block it. */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'EndpointChanged',
@@ -93,8 +99,8 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /**
- * Returns the step that releases a deleted object without a call to the service: for an unused account, or with `on-delete:
- * Retain`. Returns undefined for all other objects.
+ * Returns the step that removes the finalizer of a deleted object without a call to the service: for an account that no
+ * resource uses, or for a resource with the annotation `on-delete: Retain`. Returns undefined for all other objects.
  */
 export function releasedWithoutCall(
   { object, kind }: Stored,
@@ -109,15 +115,15 @@ export function releasedWithoutCall(
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
-/** Adds to the message of a blocked deletion which annotation lets the deletion finish. */
+/** Adds to the message of a deletion that cannot proceed which annotation lets the deletion finish. */
 export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
   const stays = staying(memory);
-  const price = stays === undefined ? '' : ` (${stays} then)`;
+  const price = stays === undefined ? '' : ` (then ${stays})`;
   return {
     ...verdict,
-    message: `${verdict.message}; to delete only this resource, annotate it ${annotations.onDelete}=Retain${price}`,
+    message: `${verdict.message}; to delete only the Kubernetes resource, set its annotation ${annotations.onDelete}=Retain${price}`,
   };
 }
 
@@ -125,19 +131,19 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
-  return `"${journal.create.name}" stays in the service if the lost call created it`;
+  return `an object named "${journal.create.name}" stays in the service if the create call without an answer was carried out`;
 }
 
 // ---- conditions ------------------------------------------------------------------------------------------------
 
 const longestMessage = 1_024;
 
-/** Everything from which a set of conditions is computed. */
+/** The inputs from which the conditions of an object are computed. */
 interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
-  /** The call that would be made next, for a resource that is only observed. */
+  /** The call that would be sent next if the resource were not only observed. */
   readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
@@ -150,15 +156,25 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   const drift: readonly OwnCondition[] =
     drifted.length === 0
       ? []
-      : [{ type: 'Drifted', status: 'True', reason: 'Drifted', message: `differs in ${drifted.join(', ')}` }];
+      : [
+          {
+            type: 'Drifted',
+            status: 'True',
+            reason: 'Drifted',
+            message: `the service differs from the spec in ${drifted.join(', ')}`,
+          },
+        ];
   const rows = [...headline(verdict), synced(conclusion), ...drift, ...own];
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** The reasons that announce a call. A paused object makes no calls. */
+/** The reasons that say that a call is being made. A paused object makes no calls. */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
-/** Returns the conditions of a paused object: unchanged, unless they are about an older generation or announce a call. */
+/**
+ * Returns the conditions of a paused object: unchanged, unless they are about an older generation or say that a call is
+ * being made.
+ */
 export function paused(previous: readonly Condition[], generation: number, wallMs: number): readonly Condition[] {
   const ready = readyIn(previous);
   if (ready !== undefined && ready.observedGeneration === generation && !underWay.has(ready.reason)) return previous;
@@ -166,7 +182,7 @@ export function paused(previous: readonly Condition[], generation: number, wallM
     ({ type, reason }) => !['Ready', 'Reconciling', 'Stalled'].includes(type) && !underWay.has(reason),
   );
   const neverSeen = others.every((condition) => condition.type !== 'Synced');
-  const message = 'the annotation apphosting.dev/paused holds this object; remove it to go on';
+  const message = 'the annotation apphosting.dev/paused pauses this object; remove the annotation to continue';
   const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({
     type,
     status: 'Unknown',
@@ -192,9 +208,10 @@ function headline(verdict: Verdict): readonly OwnCondition[] {
 
 function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
   const no = (reason: Reason, message: string): OwnCondition => ({ type: 'Synced', status: 'False', reason, message });
-  if (drifted.length > 0) return no('Drifted', `differs in ${drifted.join(', ')}`);
+  if (drifted.length > 0) return no('Drifted', `the service differs from the spec in ${drifted.join(', ')}`);
   if (verdict.is !== 'ready') return no(verdict.reason, verdict.message);
-  if (wouldDo !== undefined) return no('Observed', `not done, as it is only observed: ${wouldDo}`);
+  if (wouldDo !== undefined)
+    return no('Observed', `the object is only observed, so this call was not sent: ${wouldDo}`);
   return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
 }
 
@@ -214,15 +231,17 @@ function stamp(
   };
 }
 
-/** True when the conditions that every kind has are equal in both sets. */
+/**
+ * True when the conditions that every kind has (Ready, Reconciling, Stalled, Synced, Drifted) are equal in both sets.
+ */
 export function sameHeadline(before: readonly Condition[], after: readonly Condition[]): boolean {
   const [was, is] = [before, after].map((rows) => rows.filter(({ type }) => headlines.has(type)));
   return sameJson(was, is);
 }
 
 /**
- * Returns the kind's own conditions: those of the verdict, those that the kind shows (undefined while the object cannot be read),
- * and `Unknown` for every other one that the kind always has.
+ * Returns the conditions that only this kind has: those of the verdict, then those that the read of the service gave
+ * (undefined without a read), and `Unknown` for every other condition that the kind always has.
  */
 export function ownConditions(
   kind: AnyKind,
@@ -233,14 +252,17 @@ export function ownConditions(
   const {
     conditions = [],
     reason = 'ReadingService',
-    message = 'the service has not been read for this yet',
+    message = 'the service has not been read for this condition yet',
   } = verdict;
   const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
   const all = [...conditions, ...shown, ...unknown];
   return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);
 }
 
-/** Returns the kind's own conditions of an object that could not be read: unchanged, except that those in `fleeting` become Unknown. */
+/**
+ * Returns the conditions that only this kind has, for an object that could not be read: unchanged, except that those
+ * listed in `fleeting` become Unknown.
+ */
 function keptConditions(
   kind: AnyKind,
   conditions: readonly Condition[],

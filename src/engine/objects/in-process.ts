@@ -1,4 +1,7 @@
-/** What this process remembers of objects between reconciles: what it sent, which calls have to wait, and which lists were used. */
+/**
+ * Memory of this process about each object, between reconciles: the values that were sent, the calls that have to wait,
+ * and the lists that were read.
+ */
 import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
@@ -20,21 +23,24 @@ import {
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
   /**
-   * The fingerprint of the request. An answer with an id changes the next request, so the fingerprint is then undefined until that
-   * request is known.
+   * The fingerprint of the failed request. If the answer contained an id, the next request will differ, so the
+   * fingerprint is undefined until that next request is known.
    */
   readonly digest: string | undefined;
   readonly at: number;
-  /** True when the service said no; false when the call failed or its outcome is unknown. */
+  /** True when the service refused the call; false when the call failed or its outcome is unknown. */
   readonly isNo: boolean;
-  /** The verdict to repeat until the call is sent again. */
+  /** The verdict that status repeats until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
-  /** True when a list has shown the object that made the service refuse the call, such as another object of the same name. */
+  /**
+   * True when a list has shown the object that made the service refuse the call, such as another object of the same
+   * name.
+   */
   readonly wasObstructed?: boolean;
 }
 
-/** A correction of fields that somebody else had changed in the service. */
+/** A correction of a field that somebody else had changed in the service. */
 interface Correction {
   readonly generation: number;
   readonly field: string;
@@ -47,42 +53,56 @@ const contestLimit = 5;
 /** A refused call is sent again after this long, unless something ends the pause earlier. */
 const refusedForMs = 600_000;
 
-/** What this process remembers of one object between reconciles. Losing it only costs time. */
+/**
+ * Memory of this process about one object, between reconciles. If the memory is lost, the operator only needs more
+ * time.
+ */
 export class InProcess {
   notes: Notes = {};
   /** The newest value that the operator sent for each field of the object with the id `to`. */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
-  /** The open journal entry as it was last written. It counts even when somebody wipes the status. */
+  /** The newest journal entry that this process wrote. The entry counts even when somebody wipes the status. */
   journal: JournalEntry | undefined;
-  /** The part of an answer that is not in status yet. It is kept even if the reconcile fails. */
+  /** Values from an answer of the service that are not in status yet. They are not lost when the reconcile fails. */
   unwritten: Partial<Memory> | undefined;
-  /** When the object first asked for the read that it now waits for. */
+  /** Monotonic time at which the object first asked for the read that it now waits for. */
   askedAt: number | undefined;
-  /** Since when this process knows the object; undefined once this process has sent or concluded something for the object. */
+  /**
+   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
+   * reported a result for the object.
+   */
   newSince: number | undefined;
-  /** True when the last reconcile read the service; false while the object waits for something else. */
+  /**
+   * True when the last reconcile could read the service; false while the object is paused or lacks something that its
+   * spec refers to.
+   */
   looks = false;
-  /** The newest call that failed or was refused. It is not repeated each time the object is woken. */
+  /**
+   * The newest call that failed or was refused. Such a call is not repeated at every reconcile, but only after a pause.
+   */
   failedCall: FailedCall | undefined;
   /** The number of failed calls in a row. */
   failures = 0;
-  /** Since when the service shows a change that is not written to status yet. */
+  /** Monotonic time since which the service shows a change that is not in status yet. */
   newsSince: number | undefined;
-  /** The value of `apphosting.dev/reconcile-at` that is being handled, and since when. */
+  /** The value of the annotation `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
   readonly #uid: string;
   #journalSeen: (Moment & { readonly entry: string }) | undefined;
-  /** The object's mark, with the account for which it was computed. */
+  /** The ownership mark of the object, with the account for which the mark was computed. */
   #marker: { readonly where: string; readonly text: string } | undefined;
   /**
-   * Everything besides the request on which the failed call depends, as text. Any change of it ends the backoff. See
-   * `noteCircumstances`.
+   * Everything except the request that may decide if the failed call succeeds, as text. Any change of this text ends
+   * the backoff. See `noteCircumstances`.
    */
   #circumstances: string | undefined;
   #corrections: readonly Correction[] = [];
-  /** The generation for which fields are left as contested; undefined when none are. */
+  /**
+   * The generation of the spec for which contested fields are no longer corrected; undefined when there are no such
+   * fields.
+   */
   #contestedIn: number | undefined;
 
   constructor(uid: string, newSince: number) {
@@ -96,8 +116,9 @@ export class InProcess {
   }
 
   /**
-   * Forgets that a read missed the object when a later read shows the object: only two misses in a row prove that it is gone. A
-   * resource that may miss several objects has a note for each, named by the object's id.
+   * If a read shows the object, forgets an earlier read that did not find it: the object counts as gone only if two
+   * reads in a row do not find it. A resource with several objects has one such note for each object, under the
+   * object's id.
    */
   noteShown(id: string | undefined, view: RecordingView): void {
     for (const [name, at] of Object.entries(this.notes)) {
@@ -108,7 +129,7 @@ export class InProcess {
     }
   }
 
-  /** Returns when this process first saw an open journal entry. */
+  /** Returns the moment at which this process first saw a journal entry; the present moment if there is no entry. */
   journalSeen(entry: JournalEntry | undefined, now: Moment): Moment {
     if (entry === undefined) {
       this.#journalSeen = undefined;
@@ -119,31 +140,34 @@ export class InProcess {
     return this.#journalSeen;
   }
 
-  /** Returns the mark of the object in an account. The mark is computed once and kept. */
+  /** Returns the ownership mark of the object in an account. The mark is computed only once. */
   mark(key: Pick<OperatorKey, 'marker'>, { endpoint, accountId }: ServicePlace): string {
     const where = `${endpoint}|${accountId}`;
     if (this.#marker?.where !== where) this.#marker = { where, text: key.marker(endpoint, accountId, this.#uid) };
     return this.#marker.text;
   }
 
-  // ---- contested fields ----
+  // ---- contested fields: fields that both the operator and somebody else keep changing ----
 
-  /** Notes a correction of fields that somebody else had changed in the service. */
+  /** Counts a correction of fields that somebody else had changed in the service. */
   corrected(generation: number, fields: readonly string[], at: number): void {
     this.#corrections = [...this.#counted(generation, at), ...fields.map((field) => ({ generation, field, at }))];
   }
 
   /**
-   * Returns the fields that are no longer corrected, because they were corrected too often in a short time. Once they are left, time
-   * alone does not end this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`, or values in the
-   * service that equal the spec end it.
+   * Returns the fields that are not corrected any more, because they were corrected too often in a short time. Time
+   * alone does not end this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`,
+   * or values in the service that equal the spec end it.
    */
   contested(generation: number, now: number): ReadonlySet<string> {
     const often = [...Map.groupBy(this.#counted(generation, now), ({ field }) => field)];
     return new Set(often.filter(([, { length }]) => length >= contestLimit).map(([field]) => field));
   }
 
-  /** The corrections that count now: those of the last ten minutes, and older ones too while fields are left. */
+  /**
+   * Returns the corrections that count now: those of the last ten minutes. While contested fields are not corrected,
+   * older corrections count too.
+   */
   #counted(generation: number, now: number): readonly Correction[] {
     const isLeft = this.#contestedIn === generation;
     return this.#corrections.filter(
@@ -151,17 +175,17 @@ export class InProcess {
     );
   }
 
-  /** Leaves the contested fields as they are, until the contest ends. */
+  /** Stops correcting the contested fields until the contest ends. */
   leaveContested(generation: number): void {
     this.#contestedIn = generation;
   }
 
-  /** Starts correcting again when the service equals the spec. */
+  /** Ends the contest over fields, because the service equals the spec. */
   noteEqual(): void {
     if (this.#contestedIn !== undefined) this.endContest();
   }
 
-  /** Starts to correct contested fields again. */
+  /** Ends the contest over fields: they are corrected again. */
   endContest(): void {
     this.#corrections = [];
     this.#contestedIn = undefined;
@@ -171,28 +195,32 @@ export class InProcess {
   //
   // Remembers calls that failed or were refused, and when each may be sent again.
   //
-  // Guarantees: whatever wakes the object, a failed call is repeated only after a pause that grows with each failure in a row.
-  // A refused call is repeated only after ten minutes, or after the pause that its kind chose. A different call is sent at once.
+  // Guarantees: however often the object is reconciled, a failed call is repeated only after a pause that grows with
+  // each failure in a row. A refused call is repeated only after ten minutes, or after the pause that its kind chose. A
+  // different call is sent at once.
   //
-  // The pause and the count of failures end when something changes on which the call may depend: the object, what it refers to,
-  // an annotation of ours, the credential, or the set of objects that block its deletion. The pause after a failure also ends
-  // when the service can be read again. The pause after a refusal because of a name also ends when the name becomes free.
+  // The pause and the count of failures end when something changes that may decide if the call succeeds: the object,
+  // the objects that it refers to, an annotation of the operator, the credential, or the set of objects that block its
+  // deletion. The pause after a failure also ends when the service can be read again. The pause after a refusal because
+  // of a name also ends when the name becomes free.
   //
-  // All of this is kept in memory only: losing it costs one try.
+  // All of this is in memory only: if it is lost, the call is tried once more than necessary.
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
   /**
-   * Starts the backoff of a call, and returns the pause. After a refusal the pause is as long as the verdict says, or ten minutes.
-   * After a failure the pause grows with each failure in a row, and is at least as long as the verdict says.
+   * Starts the backoff of a call, and returns the pause. After a refusal the pause is as long as the verdict says, or
+   * ten minutes. After a failure the pause grows with each failure in a row, and is at least as long as the verdict
+   * says.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // Of what the verdict remembers, keep only the end of the journal entry: everything else was remembered the first time.
+    // The repeated verdict must still end the journal entry. The other values that the verdict remembers were stored
+    // the first time.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // The notes of a refusal may have been replaced meanwhile, but the refusal still holds.
+    // Repeat the notes of a refusal too, because other steps may have replaced them in the meantime.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
@@ -200,24 +228,25 @@ export class InProcess {
     return pauseMs;
   }
 
-  /** Ends the backoff after a call that succeeded, or when no call is wanted any more. */
+  /** Ends the backoff after a call that succeeded, or when the object needs no call any more. */
   wentWell(): void {
     this.failedCall = undefined;
     this.failures = 0;
   }
 
-  /** Returns the earlier failure that still holds this call back; undefined when the call may be sent. */
+  /** Returns the earlier failure because of which this call still has to wait; undefined when the call may be sent. */
   backedOff(digest: string, now: number): FailedCall | undefined {
     const { failedCall, forced } = this;
     if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // The answer carried an id, so the digest of the next request was unknown: the first request after it has to wait.
+    // If the failed answer contained an id, the digest of the next request was unknown. The first request after that
+    // answer has to wait, so note its digest.
     this.failedCall = { ...failedCall, digest };
     return failedCall;
   }
 
-  /** True when the backoff is over, but the call was decided on a read that began before the end of the backoff. */
+  /** True when the backoff is over, but the call was decided by a read that began before the end of the backoff. */
   isSeenTooEarly(digest: string, now: number): boolean {
     const { failedCall, askedAt } = this;
     if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
@@ -225,8 +254,8 @@ export class InProcess {
   }
 
   /**
-   * Ends the backoff when something changed that the call depends on. `holders` are the objects that may block the deletion of this
-   * object.
+   * Ends the backoff when something changed that may decide if the call succeeds. `holders` are the objects that may
+   * block the deletion of this object.
    */
   noteCircumstances(
     { metadata }: KubeObject,
@@ -234,7 +263,7 @@ export class InProcess {
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
-    // Ignore annotations of other tools: they do not concern the operator, however often they change.
+    // Ignore annotations of other tools, however often they change, because the operator does not read them.
     const steering = Object.entries(metadata.annotations ?? {}).filter(
       ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
     );
@@ -245,13 +274,13 @@ export class InProcess {
     this.#circumstances = circumstances;
   }
 
-  /** Ends the pause after a failure, because reads of the service succeed again. */
+  /** Ends the pause after a failed call, because reads of the service succeed again. */
   recovered(now: number): void {
     if (this.failedCall?.isNo === false) this.failedCall = { ...this.failedCall, until: now };
   }
 }
 
-/** What this process remembers of all objects, by uid, so that a recreated object starts afresh. */
+/** Memory of this process about all objects, by uid, so that nothing is remembered for a recreated object. */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -275,29 +304,30 @@ export class InProcessStates {
 
 // ---- subscriptions ---------------------------------------------------------------------------------------------
 //
-// Subscriptions: which objects a change in the service concerns.
+// Subscriptions: they tell which objects must be reconciled after a change in the service.
 //
-// Guarantees: a list is polled exactly while some object's last reconcile used the list. An object that used one item is
-// reconciled when that item changes. An object that used the whole list is reconciled at any change.
+// Guarantees: a list is polled exactly while the last reconcile of some object used the list. An object that used one
+// item is reconciled when that item changes. An object that used the whole list is reconciled at any change of the
+// list.
 
-/** The part of one read that a reconcile used: items and groups with these ids, or the whole list. */
+/** The part of a list that a reconcile used: the items and groups with these ids, or the whole list. */
 interface ReadUse {
   readonly ids: string[];
   all: boolean;
 }
 
-/** Everything that one reconcile read from the service, by the key of the read. */
+/** The lists and items of the service that one reconcile used, by the key of the list. */
 type UsedReads = Map<string, ReadUse & { readonly read: Read }>;
 
 interface Followed {
   readonly read: Read;
   readonly unfollow: () => void;
   readonly uses: Map<string, ReadUse>;
-  /** True when the newest list of the read failed. */
+  /** True when the newest attempt to read the list failed. */
   isFailing: boolean;
 }
 
-/** A view that records which reads and items are used. */
+/** A view of the service that records which lists and items a reconcile uses. */
 export class RecordingView implements View {
   readonly looked: UsedReads = new Map();
   readonly service: Service;
@@ -328,14 +358,14 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** Returns the keys of the polled reads that were used and have no list since `at`. */
+  /** Returns the keys of the polled lists that were used and have not been read since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** Returns the rate-limited reads that were used and have neither a list nor a failure since `at`. */
+  /** Returns the rate-limited lists that were used and have neither been read nor failed since `at`. */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -344,7 +374,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when one of the reads that were used has a list that began after `at` and shows this id. */
+  /** True when one of the used lists began after `at` and contains this id. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -369,7 +399,7 @@ export class RecordingView implements View {
   }
 }
 
-/** Polls a read, or continues to poll it. A read whose interval has changed is polled anew. */
+/** Starts to poll a list, or continues to poll it. Polling starts anew if the interval has changed. */
 function following(known: Followed | undefined, service: Service, read: Read): Followed {
   if (known !== undefined && known.read.rateLimitedMs === read.rateLimitedMs) return known;
   const unfollow = service.follow(read);
@@ -377,14 +407,14 @@ function following(known: Followed | undefined, service: Service, read: Read): F
   return { read, unfollow, uses: known?.uses ?? new Map(), isFailing: known?.isFailing ?? false };
 }
 
-/** Remembers which objects each read of a service concerns. A read is polled while some object uses it. */
+/** Remembers which objects use which lists of the service. A list is polled while some object uses it. */
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
-  /** The objects that wait for the next list of a read, by service and by key of the read. */
+  /** The objects that wait for the next read of a list, by service and by key of the list. */
   readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
-  /** Subscribes an object to exactly the reads and items that its newest reconcile used. */
+  /** Subscribes an object to exactly the lists and items that its newest reconcile used. */
   replace(object: string, service: Service, looked: UsedReads): void {
     const before = this.#byObject.get(object);
     const reads = [...looked.values()].map(({ read, ids, all }) => this.#add(object, service, read, { ids, all }));
@@ -400,15 +430,15 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** Notes that an object waits for the next list of a read, whatever that list shows. */
+  /** Notes that an object must be reconciled after the next read of a list, whatever that list shows. */
   ask(object: string, service: Service, key: string): void {
     const asking = this.#asking.get(service) ?? new Map<string, Set<string>>();
     this.#asking.set(service, asking.set(key, (asking.get(key) ?? new Set()).add(object)));
   }
 
   /**
-   * Returns the objects that a finished list concerns: all users of a read that begins to fail or works again (`hasRecovered`), the
-   * users of items that have changed, and the objects that wait for the list.
+   * Returns the objects that must be reconciled after a list was read: the users of changed items, and the objects that
+   * wait for the list. If the list begins to fail or works again (`hasRecovered`), all its users must be reconciled.
    */
   listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
     readonly objects: ReadonlySet<string>;
@@ -426,19 +456,19 @@ export class Subscriptions {
     return { objects, hasRecovered: hasTurned && problem === undefined };
   }
 
-  /** Returns the objects that use a read, each with the ids that it uses. */
+  /** Returns the objects that use a list, each with the ids that it uses. */
   usersOf(service: Service, key: string): Pick<Followed, 'read' | 'uses'> | undefined {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Returns every read of a service that some object uses. */
+  /** Returns every list of a service that some object uses. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }
 
   /**
-   * Subscribes an object to a read. Returns the key of the read as the first subscriber has it, so that all subscribers share one
-   * copy of the text.
+   * Subscribes an object to a list. Returns the list's key as the first subscriber has it, so that all subscribers
+   * share one string in memory.
    */
   #add(object: string, service: Service, read: Read, use: ReadUse): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();

@@ -1,7 +1,7 @@
 import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
-/** The counts over all objects from which metrics are set. */
+/** Counts over all objects, from which the gauges are set. */
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /** Counts the objects by their conditions. */
@@ -31,22 +31,22 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
       }),
     ),
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
-    // Every condition except Ready, which is in `objects`.
+    // All conditions except Ready, which `objects` counts.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
-    // The age of the newest failed request, in seconds, for each kind.
+    // The age of the newest failed one-time request, in seconds, for each kind.
     newestFailureSeconds,
-    // The users and the orphans of each account, as the account's status has them.
+    // The number of users and of orphans of each account, from the account's status.
     accounts: all.flatMap(({ kind, object, status }) =>
       kind.life === 'account' ? [usedAs(object.metadata, status.memory.facts)] : [],
     ),
-    // Calls with an open journal entry, by operation.
+    // The number of calls with a journal entry whose outcome is not known, by operation.
     doubts: counted(doubts.map(({ kind, operation }) => ({ kind, operation }))),
-    // Zero when no call is in doubt.
+    // Zero when the outcome of every call is known.
     oldestDoubtSeconds: (wallMs - Math.min(wallMs, ...doubts.map(({ startedMs }) => startedMs))) / 1_000,
   };
 }
 
-/** Counts how often each row occurs. */
+/** Counts equal rows. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
   const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {

@@ -1,7 +1,9 @@
 /**
- * Open creates and exclusive locks keep two calls apart whose effects could not be told apart after a lost answer.
+ * Prevents two calls at the same time whose effects could not be told apart if an answer is lost: by reserved names and
+ * by exclusive locks.
  *
- * At most one object may have an open create of a given name in one collection of an account.
+ * In each list of an account, at most one object may have a create call of a given name that is unfinished or has an
+ * unknown outcome.
  *
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
@@ -13,14 +15,20 @@ import type { ServicePlace } from '../ports.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 
-/** The creates that may still take effect: those of this process, and those in a journal. */
+/**
+ * The create calls that may still have an effect in the service: those of this process, and those in the journal of
+ * some status.
+ */
 export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
-  /** The newest create of each object, by uid. It stays for a horizon after its call, while lists may not show the created object yet. */
+  /**
+   * The newest create call of each object, by uid. It stays here for some time after the call (`--horizon-seconds`),
+   * while lists may not show the created object yet.
+   */
   readonly #creations = new Map<string, Creation>();
-  /** The creates by account, collection and name, so that a look-up is fast however many there are. */
+  /** The create calls by account, list and name, so that a look-up is fast even with many calls. */
   readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {
@@ -29,24 +37,33 @@ export class OpenCreates {
     this.#horizonMs = horizonMs;
   }
 
-  /** Reserves the name in the journal entry: until the call has ended, no other object may create one of this name. */
+  /**
+   * Reserves the name in a journal entry: until the call has ended, no other Kubernetes object may create a service
+   * object of the same name.
+   */
   reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
     this.#note(stored, journal, Number.POSITIVE_INFINITY);
   }
 
-  /** Ends the reservation of a name after the call has ended. From then on the journal shows whether the create is still open. */
+  /**
+   * Ends the reservation of a name after the call has ended. From then on the journal shows if the outcome of the
+   * create call is still unknown.
+   */
   unreserve({ object: { metadata } }: Stored): void {
     const creation = this.#creations.get(metadata.uid);
     if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
-  /** Forgets the create of an object that is gone from the service as well. */
+  /** Forgets the create call of a deleted object of which nothing stays in the service. */
   forget({ object: { metadata } }: Stored): void {
     this.#drop(metadata.uid);
   }
 
-  /** Keeps the open create of an object that is gone from Kubernetes, because the call may still arrive at the service. */
+  /**
+   * Keeps the reservation of a name when its Kubernetes object is gone, because the create call may still arrive at the
+   * service.
+   */
   noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
@@ -54,7 +71,10 @@ export class OpenCreates {
     this.#note(stored, journal, this.#clock.monotonic() + lateMs);
   }
 
-  /** Returns another object, in words, that has an open create of this name, in this process or in a journal; undefined without one. */
+  /**
+   * Returns a text for another object whose create call reserves this name, in this process or in a journal; undefined
+   * if no object reserves the name.
+   */
   other(stored: Stored, place: ServicePlace, collection: string, name: string): string | undefined {
     const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
@@ -62,7 +82,7 @@ export class OpenCreates {
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
       const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
       const { kind, ...meta } = partsOfKey(key);
-      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)}, which is gone,`;
+      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (already deleted from Kubernetes)`;
     }
     const holder = this.#objects.indexedBy(wanted).find((other) => {
       const { journal } = other.status.memory;
@@ -90,7 +110,9 @@ export class OpenCreates {
     if (alike?.delete(creation) === true && alike.size === 0) this.#byTarget.delete(creation.target);
   }
 
-  /** Forgets creates that ended so long ago that every list shows their result. The map has the oldest creates first. */
+  /**
+   * Forgets create calls that ended so long ago that every list shows their result. The map has the oldest calls first.
+   */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
       if (until === Number.POSITIVE_INFINITY) continue;
@@ -101,43 +123,48 @@ export class OpenCreates {
 }
 
 /**
- * Stands for the holder of an open create that is not stuck. With the holder's name, each change of holder would rewrite the status
- * of all objects that wait.
+ * Stands in messages for the object that reserves a name, unless that object is stuck. With the object's name, each new
+ * reservation would change the status of all objects that wait.
  */
 const usualHolder = 'another resource';
 
 function heldBy(holder: Stored): string {
   const { reason } = readyIn(holder.status.conditions) ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return isUsual ? usualHolder : `${storedInWords(holder)}, which says ${reason},`;
+  return isUsual ? usualHolder : `${storedInWords(holder)} (which is not Ready: ${reason})`;
 }
 
 interface Creation {
   readonly uid: string;
   readonly key: string;
   readonly target: string;
-  /** Until when the create may still arrive or be missing from a list; infinite while the call is under way. */
+  /**
+   * Monotonic time after which the create call can no longer arrive, and lists show its result; infinite while the call
+   * is being sent.
+   */
   until: number;
 }
 
-/** Returns a key for what is created: a name in a collection of one account of the service. */
+/** Returns a key for a name in a list of one account of the service. */
 function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }
 
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
-/** Locks by name. They keep two calls apart whose effects could not be told apart after a lost answer. */
+/**
+ * Locks by name. A lock prevents two calls at the same time whose effects could not be told apart if an answer is lost.
+ */
 export class ExclusiveLocks {
   /**
-   * The newest use of each lock. Entries are never removed: the names are ids of environments and apps that somebody deploys, which
-   * are few.
+   * The newest use of each lock. Entries are never removed, because there are only a few: one for each environment or
+   * app that somebody deploys.
    */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 
   /**
-   * Takes all of these locks. Returns false while another object holds one of them, or held one after the caller last read the
-   * service (monotonic).
+   * Takes all of these locks. Returns false if another object has one of them, or released one only after the caller
+   * last read the service (monotonic).
    */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {

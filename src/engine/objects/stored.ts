@@ -1,10 +1,10 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and open create. Also
- * renders their status for writing.
+ * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and pending
+ * create call. Also renders their status for writing.
  *
- * Guarantees: `Stored` is the newest known form of its object, from the watch or from our own later write. Its index keys are those
- * of that form, and also the references of older forms until that form is applied. A key is in the index exactly while its object
- * exists.
+ * Guarantees: `Stored` is the newest known form of its object, from the watch or from the operator's own later write.
+ * Its index keys are those of this form; references of older forms stay until the newest spec is applied. A key is in
+ * the index exactly while its object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
@@ -22,17 +22,17 @@ export interface ParsedObject {
   readonly spec:
     | { readonly is: 'valid'; readonly value: unknown }
     | { readonly is: 'invalid'; readonly message: string }
-    /** Parsing threw because of a bug of the operator: the next reconcile throws the same error. */
+    /** Parsing threw an error because of a bug of the operator. The next reconcile throws the same error. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
-  /** Ids of the service that the spec names as its own. */
+  /** Ids of the service that the spec claims for this object. */
   readonly claims: readonly string[];
   readonly status: StoredStatus;
-  /** The key of the account that the object belongs to; for an account, its own key. */
+  /** The key of the account that the object belongs to. For an account object, its own key. */
   readonly account: string;
 }
 
-/** A parsed object in the index, with the index keys under which it is found. */
+/** A parsed object in the index, with the index keys under which the object is found. */
 export interface Stored extends ParsedObject {
   readonly indexKeys: readonly string[];
 }
@@ -58,17 +58,17 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
-/** Returns the name of an object for messages, such as `ContactPoint team-a/on-call`. */
+/** Returns the kind and name of an object as text for messages, such as `ContactPoint team-a/on-call`. */
 export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** Returns the name of a stored object for messages, such as `ContactPoint team-a/on-call`. */
+/** Returns the kind and name of a stored object as text for messages, such as `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
 
-/** Returns the name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide account. */
+/** Returns the name of an account in metrics: `team-a/default`, or `shared` for a cluster-wide account of this name. */
 export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
@@ -76,8 +76,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 // ---- the index -------------------------------------------------------------------------------------------------
 
 /**
- * Builds index keys. An index key stands for an account, a Secret or an id, and finds the objects that must be reconciled when it
- * changes.
+ * Builds index keys. An index key stands for an account, another object, a Secret, an id or a name. It finds the
+ * objects that must be reconciled when that thing changes.
  */
 export const indexKey = {
   account: (key: string) => `account:${key}`,
@@ -88,7 +88,7 @@ export const indexKey = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-/** Returns the key of the resource that an index key stands for; undefined for an index key of anything else. */
+/** Returns the object key of a resource from the index key of that resource; undefined for any other index key. */
 export function referredKey(name: string): string | undefined {
   return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
 }
@@ -98,14 +98,14 @@ export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** All objects of our kinds by key, and the keys of objects by index key. */
+/** All objects of the operator's kinds by key, and the keys of objects by index key. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
   /**
-   * The keys of objects by index key. Most index keys find one object. A set for each of these would take a tenth of all memory, so
-   * they hold the bare key.
+   * The keys of objects by index key. Most index keys find only one object; then the entry is a plain string, since
+   * sets would take a tenth of all memory.
    */
   readonly #index = new Map<string, string | Set<string>>();
 
@@ -122,7 +122,7 @@ export class ObjectIndex {
     return this.#stored.values();
   }
 
-  /** Indexes the newest form of an object. A given status is taken as it is and not parsed again. */
+  /** Stores and indexes the newest form of an object. A given status is used as it is and not parsed again. */
   apply(object: KubeObject, status?: StoredStatus): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
@@ -130,7 +130,8 @@ export class ObjectIndex {
     const before = this.#stored.get(key);
     const whole = parseStored(kind, object, before, status);
     const indexKeys = indexKeysOf(whole, this.#operatorNamespace);
-    // Until a changed spec is applied, the service still uses what the spec referred to before. So keep these index keys.
+    // Until a changed spec is applied, the service still uses the objects that the old spec referred to. So their index
+    // keys stay.
     const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
     const dropped = isApplied ? [] : (before?.indexKeys ?? []).filter((name) => referredKey(name) !== undefined);
     const stored = { ...whole, indexKeys: [...new Set([...indexKeys, ...dropped])] };
@@ -145,7 +146,10 @@ export class ObjectIndex {
     return stored;
   }
 
-  /** Replaces the object that our own write returned by the same object from the watch, so that memory holds only one copy. */
+  /**
+   * Replaces the object that the operator's own write returned by the same object from the watch, so that memory holds
+   * only one copy.
+   */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
     const stored = this.#stored.get(key);
@@ -189,7 +193,7 @@ export function parseStored(
   return { key, kind, object, spec, needs, claims, status, account };
 }
 
-/** Parses a spec. A failure is stored with the object, so that other objects are not affected. */
+/** Parses a spec. An error is stored with the object, so that other objects are not affected. */
 function takeApart(
   kind: AnyKind,
   object: Pick<KubeObject, 'spec' | 'tooLarge'>,
@@ -212,7 +216,10 @@ function parseSpec(kind: AnyKind, object: Pick<KubeObject, 'spec' | 'tooLarge'>)
   return { is: 'invalid', message: `${path}: ${issue?.message ?? 'not valid'}` };
 }
 
-/** Returns the key of an object's account: the one that `spec.accountRef` names, or the HostingAccount `default` of its namespace. */
+/**
+ * Returns the key of an object's account: the account that `spec.accountRef` names, or the HostingAccount `default` of
+ * the object's namespace.
+ */
 function accountOf(kind: AnyKind, key: string, namespace: string | undefined, spec: unknown): string {
   if (kind.life === 'account') return key;
   const ref = isRecord(spec) && isRecord(spec['accountRef']) ? spec['accountRef'] : {};
@@ -238,7 +245,9 @@ function indexKeysOf(stored: ParsedObject, operatorNamespace: string): readonly 
   ];
 }
 
-/** True when the first of two objects is older. The older object gets an id that both claim. */
+/**
+ * True when the first of two objects is older. If both claim the same id of the service, the older object owns the id.
+ */
 export function goesFirst(a: KubeObject, b: KubeObject): boolean {
   const [left, right] = [a.metadata, b.metadata];
   if (left.creationTimestamp !== right.creationTimestamp) return left.creationTimestamp < right.creationTimestamp;
@@ -252,9 +261,9 @@ export function referredBy({ needs, object }: ParsedObject): readonly string[] {
 
 // ---- status ----------------------------------------------------------------------------------------------------
 //
-// The status of an object: parsed from what Kubernetes stores, and rendered so that the API server accepts it.
+// The status of an object: parsed from the stored object, and rendered so that the API server accepts it.
 
-/** The schema of a usable journal entry. An entry that lacks what the next step needs counts as unreadable. */
+/** The schema of a usable journal entry. An entry without the values that the next step needs counts as unreadable. */
 const Journal = InternalStatus.journal.refine((entry) => entry === undefined || isUsable(entry));
 
 function isUsable(entry: NonNullable<z.output<typeof InternalStatus.journal>>): boolean {
@@ -271,16 +280,19 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A parsed status: what the engine remembers in it, and what a new status is compared with. */
+/** A parsed status: the part that the engine reads back, and the conditions. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
   readonly lastHandledReconcileAt: string | undefined;
-  /** The text of a journal that cannot be parsed. Nothing is sent for the object until a person has looked at the journal. */
+  /**
+   * The content of a journal that cannot be parsed. Nothing is sent for the object until a person has removed the
+   * journal.
+   */
   readonly damaged: unknown;
 }
 
-/** Parses a status. Unreadable parts count as absent, except an unreadable journal. */
+/** Parses a status. Unreadable parts count as absent, except the journal: an unreadable journal is stored as it is. */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const fields = flat(status);
   const { externalId: id, ownership, binding, applied, conditions = [], lastHandledReconcileAt } = Common.parse(fields);
@@ -301,7 +313,7 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   };
 }
 
-/** Returns the fields of a status, with the fields under `internal` moved to the top. */
+/** Returns the fields of a status, with the fields under `internal` moved to the top level. */
 function flat(status: unknown): Readonly<Record<string, unknown>> {
   if (!isRecord(status)) return {};
   const { internal, ...fields } = status;
@@ -313,12 +325,15 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 
 const mostCuts = 20;
 
-/** The shared status fields for people, which may be cut. The engine reads the other shared fields back, so they are never cut. */
+/**
+ * The status fields of every kind that only people read; they may be cut. The engine reads the other fields back, so
+ * they are never cut.
+ */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
- * Renders the whole status without undefined fields. Fields for people are cut to the limits of the schema, and `truncated` lists
- * the cuts.
+ * Renders the whole status without undefined fields. Fields that only people read are cut to the limits of the schema,
+ * and `truncated` lists the cut lists.
  */
 export function renderStatus(
   kind: AnyKind,
@@ -346,7 +361,7 @@ export function renderStatus(
       ...Object.fromEntries(rows.filter(([field]) => isInternal(field))),
       ownership: memory.ownership,
       binding: memory.binding,
-      // Write a journal that cannot be read back unchanged.
+      // A journal that the operator cannot parse is written back unchanged.
       journal: damaged ?? memory.journal,
       applied: memory.applied,
     }),
@@ -354,17 +369,20 @@ export function renderStatus(
   });
 }
 
-/** Merges the cut lists, so that each field is named once, with its greatest length. */
+/** Merges the entries about cut lists, so that each list is named once, with its greatest length. */
 function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
   return [...totals].slice(0, mostCuts).map(([field, total]) => ({ field, total }));
 }
 
-/** How the status of an account counts a resource. */
+/** The group in which the status of an account counts a resource. */
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
-/** Returns the group in which the account counts a resource, by the status of the resource; undefined when the resource is gone. */
+/**
+ * Returns the group in which the account counts a resource, by the resource's condition Ready; undefined when the
+ * resource is gone.
+ */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};
@@ -377,17 +395,17 @@ export function readyIn(conditions: readonly Condition[]): Condition | undefined
   return conditions.find(({ type }) => type === 'Ready');
 }
 
-/** True while the object has our finalizer. */
+/** True while the object has the operator's finalizer. */
 export function isHeldByUs({ metadata }: KubeObject): boolean {
   return metadata.finalizers?.includes(finalizer) === true;
 }
 
-/** Returns the value of `apphosting.dev/reconcile-at`, cut to what fits into status. */
+/** Returns the value of the annotation `apphosting.dev/reconcile-at`, cut to the length that status can store. */
 export function reconcileToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.reconcileAt);
 }
 
-/** Returns the value of `apphosting.dev/accept-missing`, cut to what fits into status. */
+/** Returns the value of the annotation `apphosting.dev/accept-missing`, cut to the length that status can store. */
 export function acceptMissingToken({ metadata }: KubeObject): string | undefined {
   return tokenIn(metadata.annotations, annotations.acceptMissing);
 }

@@ -286,7 +286,7 @@ describe('a plan of bad input', () => {
 
     const { out } = await ran(plan, [folder, ...service.flags]);
 
-    expect(out).toMatch(/^\? ContactPoint\/pager +SecretMissing: Secret s has no key "key"/m);
+    expect(out).toMatch(/^\? ContactPoint\/pager +SecretMissing: spec\.\S+: Secret s has no key "key"/m);
     expect(out).toMatch(/^1 unknown\./m);
   });
 

@@ -39,8 +39,8 @@ describe('a deletion whose account cannot be used', () => {
     world.delete('ContactPoint', 'ops');
     await world.run(2_000);
 
-    expect(ready(world)).toContain('annotate it apphosting.dev/on-delete=Retain');
-    expect(ready(world)).toContain(`${id} stays in the service then`);
+    expect(ready(world)).toContain('set its annotation apphosting.dev/on-delete=Retain');
+    expect(ready(world)).toContain(`then ${id} stays in the service`);
   });
 
   it('ends when that annotation is set, also when the account is gone altogether', async () => {
@@ -94,7 +94,7 @@ describe('a deletion whose account cannot be used', () => {
     world.delete('ContactPoint', 'ops');
     await world.run(20_000);
 
-    expect(ready(world)).toContain('annotate it apphosting.dev/on-delete=Retain');
+    expect(ready(world)).toContain('set its annotation apphosting.dev/on-delete=Retain');
     expect(await kinds(world)).not.toContain('contactPoint.deleted');
   });
 });

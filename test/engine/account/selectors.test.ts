@@ -42,7 +42,7 @@ describe('an account among several operators', () => {
     expect(conditionOf(a, 'ContactPoint', 'ours')).toBe('True/InSync');
     expect(conditionOf(a, 'ContactPoint', 'theirs')).toBe('False/AccountNotReady');
     expect(messageOf(a, 'ContactPoint', 'theirs')).toBe(
-      "HostingAccount team/default does not exist, or lacks the labels that this operator's --selector asks for; an account needs the labels of the resources that use it",
+      "HostingAccount team/default does not exist, or lacks the labels of this operator's --selector; an account needs the labels of the resources that use the account",
     );
     expect(accountWrites(b)).toBe(0);
   });

@@ -97,7 +97,7 @@ describe('an account that is paused', () => {
 
     expect(conditionOf(world, 'ContactPoint', 'new')).toBe('False/AccountNotReady');
     expect(messageOf(world, 'ContactPoint', 'new')).toBe(
-      'HostingAccount team/default: it is paused and was never Ready before',
+      'HostingAccount team/default: the account is paused and was never Ready before',
     );
   });
 

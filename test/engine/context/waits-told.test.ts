@@ -18,5 +18,5 @@ it('a resource says what it waits for as soon as the one that it refers to has s
 
   expect(conditionOf(world, 'AppEnvironment', 'shop')).toBe('False/ReferenceNotReady');
   expect(conditionOf(world, 'MetricAlert', 'busy')).toBe('False/ReferenceNotReady');
-  expect(messageOf(world, 'MetricAlert', 'busy')).toContain('AppEnvironment shop, which has no id');
+  expect(messageOf(world, 'MetricAlert', 'busy')).toContain('AppEnvironment shop has no id');
 });

@@ -39,6 +39,6 @@ describe('a field that the service cannot change, and that differs', () => {
     await world.run(130_000);
 
     expect(conditionOf(world, 'ContactPoint', 'theirs', 'Stalled')).toBe('True/Immutable');
-    expect(messageOf(world, 'ContactPoint', 'theirs')).toContain('has another type than the spec');
+    expect(messageOf(world, 'ContactPoint', 'theirs')).toMatch(/^the type of contact point \S+ differs from the spec/u);
   });
 });

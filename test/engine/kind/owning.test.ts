@@ -62,7 +62,9 @@ describe('an owned object', () => {
     world.apply('ContactPoint', 'there', { ...mail, lifecycle: { adoption: wish } });
     await world.run(60_000);
 
-    const message = expect.stringContaining("the account's spec.lifecycle.adoption must allow ById");
+    const message = expect.stringContaining(
+      'spec.lifecycle.adoption must allow ById, in the account and in this resource',
+    );
     expect(readyOf(world, 'there')).toMatchObject({ status: 'False', reason, message });
   });
 

@@ -12,7 +12,7 @@ it.each<Omit<PassOptions<object>, 'spec'> & { because: string; lifecycle?: objec
   {
     because: 'it is only presumed to be ours',
     memory: { ownership: 'Presumed' },
-    comes: { is: 'release', stays: `${stays}: it is only presumed to be ours` },
+    comes: { is: 'release', stays: `${stays}, because it is not certain that this resource created it` },
   },
   { because: 'the spec keeps it', lifecycle: { onDelete: 'Retain' }, comes: { is: 'release', stays } },
   {

@@ -36,7 +36,10 @@ describe.each(Object.keys(made) as (keyof typeof made)[])('a %s that left what i
       const held = [conditionOf(world, kind, name), messageOf(world, kind, name)];
       await world.run(600_000);
 
-      expect(held).toEqual(['False/CreateInProgress', expect.stringContaining(`${kind} team/first, which is gone,`)]);
+      expect(held).toEqual([
+        'False/CreateInProgress',
+        expect.stringContaining(`${kind} team/first (already deleted from Kubernetes)`),
+      ]);
       expect([conditionOf(world, kind, name), await created(world)]).toEqual(['False/AlreadyExists', commits]);
     },
   );

@@ -195,7 +195,9 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     world.apply('ContactPoint', 'on-call', { ...mail, externalId: other });
     await world.run(40_000);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InDoubt');
-    expect(messageOf(world, 'ContactPoint', 'on-call')).toMatch(/, the object that spec.externalId names is bound$/);
+    expect(messageOf(world, 'ContactPoint', 'on-call')).toMatch(
+      /, the resource is bound to the object that spec.externalId names$/,
+    );
     await world.run(300_000);
 
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({

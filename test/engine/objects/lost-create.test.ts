@@ -120,7 +120,7 @@ describe('a resource that waits for the name of another', () => {
     await world.run(30_000);
 
     expect(messageOf(world, 'ContactPoint', 'second')).toContain(
-      'ContactPoint team/first, which says Paused, is creating',
+      'ContactPoint team/first (which is not Ready: Paused) is creating',
     );
   });
 
@@ -131,7 +131,7 @@ describe('a resource that waits for the name of another', () => {
     await world.run(30_000);
 
     expect(messageOf(world, 'ContactPoint', 'second')).toBe(
-      'ContactPoint team/first, which says InDoubt, is creating "ops"; this one takes its turn after it',
+      'ContactPoint team/first (which is not Ready: InDoubt) is creating "ops"; this resource waits until that create call has ended',
     );
   });
 

@@ -42,8 +42,8 @@ describe('contact points of which each name may be used once', () => {
     const world = await swapped();
 
     expect(conditionOf(world, 'ContactPoint', 'a')).toBe('False/Rejected');
-    expect(messageOf(world, 'ContactPoint', 'a')).toContain('has the name "B" and belongs to ContactPoint team/b');
-    expect(messageOf(world, 'ContactPoint', 'b')).toContain('has the name "A" and belongs to ContactPoint team/a');
+    expect(messageOf(world, 'ContactPoint', 'a')).toContain('of ContactPoint team/b has the name "B"');
+    expect(messageOf(world, 'ContactPoint', 'b')).toContain('of ContactPoint team/a has the name "A"');
     expect(await mostWrites(world)).toBeLessThanOrEqual(2);
   });
 
@@ -62,7 +62,7 @@ describe('contact points of which each name may be used once', () => {
     expect(owner).toHaveLength(1);
     const others = said.filter(([condition]) => condition === 'False/Rejected').map(([, message]) => message);
     expect(others).toEqual(
-      Array.from({ length: 5 }, () => expect.stringContaining(`belongs to ContactPoint team/${owner[0]}`)),
+      Array.from({ length: 5 }, () => expect.stringContaining(`of ContactPoint team/${owner[0]} has the name`)),
     );
     expect(await mostWrites(world)).toBeLessThanOrEqual(8);
   });
@@ -89,7 +89,7 @@ describe('contact points of which each name may be used once', () => {
     await world.run(10_000);
 
     expect(conditionOf(world, 'ContactPoint', 'a')).toBe('False/Rejected');
-    expect(messageOf(world, 'ContactPoint', 'a')).toContain('has the name "B" and belongs to ContactPoint team/b');
+    expect(messageOf(world, 'ContactPoint', 'a')).toContain('of ContactPoint team/b has the name "B"');
     expect(await mostWrites(world)).toBeLessThanOrEqual(2);
   });
 

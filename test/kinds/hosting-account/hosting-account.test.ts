@@ -62,15 +62,15 @@ describe('an account', () => {
   });
 
   it.each([
-    { token: ' ', says: 'has an empty key "token"', because: 'nothing is in it' },
+    { token: ' ', says: 'the value of the key "token" is empty', because: 'nothing is in it' },
     {
       token: 'a\r\nx: y',
-      says: 'has a key "token" with characters that a header cannot carry',
+      says: 'the value of the key "token" has characters that an HTTP header cannot carry',
       because: 'it has lines',
     },
     {
       token: 'größe',
-      says: 'has a key "token" with characters that a header cannot carry',
+      says: 'the value of the key "token" has characters that an HTTP header cannot carry',
       because: 'it is not ASCII',
     },
   ])('says which key of its Secret cannot be used: $because', async ({ token, says }) => {

@@ -80,7 +80,7 @@ export const clusterHostingAccount: Verdicts = {
     {
       because: 'labels have a length',
       spec: { ...spec, allowedNamespaces: { selector: { matchLabels: { ['k'.repeat(318)]: 'v' } } } },
-      says: 'each name has at most 317 characters',
+      says: 'each name must have at most 317 characters',
     },
   ],
   changes: [

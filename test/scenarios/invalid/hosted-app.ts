@@ -172,7 +172,7 @@ export const hostedApp: Verdicts = {
     {
       because: 'the name of a setting',
       spec: { preset: 'REDIS', port: 6379, atCreation: { database: { settings: { [longer(128)]: '1' } } } },
-      says: 'each name has at most 128 characters',
+      says: 'each name must have at most 128 characters',
     },
     { because: 'a port', spec: { ...spec, port: 65_536 }, says: 'less than or equal to 65535' },
     {

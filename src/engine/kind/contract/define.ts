@@ -17,11 +17,11 @@ export const annotations = {
   onDelete: 'apphosting.dev/on-delete',
 } as const;
 
-/** A key of a Secret or ConfigMap in the object's own namespace, and the field of the spec that asks for it. */
+/** A key of a Secret or ConfigMap in the object's own namespace, and the field of the spec that refers to the key. */
 export interface MaterialNeed {
   readonly name: string;
   readonly key: string;
-  /** The field of the spec, for messages, such as `webhook.url`. */
+  /** The field of the spec that refers to the key, such as `webhook.url`; used in messages. */
   readonly field: string;
   /** True when the object works without this key. */
   readonly optional?: boolean;
@@ -32,13 +32,15 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
-  /** True when the kind itself decides what to do while the referred object is not ready. */
+  /** True when the kind's own code decides what to do while the referred object is not ready. */
   readonly optional?: boolean;
-  /** True when only the status of the referred object is needed, so that it need not have an id yet. */
+  /**
+   * True when only the status of the referred object is needed, so that the referred object need not have an id yet.
+   */
   readonly withoutId?: boolean;
 }
 
-/** Everything outside the object that its spec names. */
+/** The Secrets, ConfigMaps and other resources that the spec of an object names. */
 export interface Needs {
   readonly secrets?: readonly MaterialNeed[];
   readonly configMaps?: readonly MaterialNeed[];
@@ -55,7 +57,10 @@ export interface Column {
   readonly description: string;
 }
 
-/** The definition of a kind: its schema, and pure functions that decide. These functions do no I/O, read no clock and catch nothing. */
+/**
+ * The definition of a kind of custom resource: its schema, and pure functions that decide what to do. These functions
+ * do no I/O, read no clock and catch no errors.
+ */
 export interface KindDefinition<Spec, Facts> {
   readonly kind: string;
   readonly plural: string;
@@ -64,46 +69,64 @@ export interface KindDefinition<Spec, Facts> {
   /** One sentence for users, which becomes the description of the CRD. */
   readonly summary: string;
   /**
-   * What an object of the kind is. `account`: it opens the service for others. `request`: it runs once and is final. `long`: the
-   * service is kept equal to its spec.
+   * The behaviour of the kind. `account`: gives other resources access to the service. `request`: runs once and then
+   * never again. `long`: the object in the service is kept equal to the spec.
    */
   readonly life: 'account' | 'long' | 'request';
   readonly spec: z.ZodType<Spec>;
   /** The schema of the kind's own status fields; every field is optional. */
   readonly facts: z.ZodType<Facts>;
-  /** Fields of the facts, at any depth, that change all the time. They are written only together with another change. */
+  /**
+   * Names of status fields, at any depth, that change all the time. They are written only together with some other
+   * change.
+   */
   readonly moving?: readonly string[];
-  /** Fields of the facts that only the operator reads; they are stored under `status.internal`. */
+  /** Status fields of the kind that only the operator reads. They are stored under `status.internal`. */
   readonly internal?: readonly string[];
-  /** The interface's name of the id in `status.externalId`; undefined for a kind that has no object of its own in the service. */
+  /**
+   * The name that the service's API gives to the id in `status.externalId`. Undefined for a kind that has no object of
+   * its own in the service.
+   */
   readonly idWord: string | undefined;
-  /** True when deleting a resource of this kind calls the service, so that it needs a finalizer. */
+  /** True when deleting a resource of this kind calls the service, so that the resource needs a finalizer. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
   /** JSON paths of scalar fields for `kubectl get --field-selector`. */
   readonly selectable: readonly string[];
-  /** How objects in the service carry our mark: the lists that show the mark, and how to read it from an item. */
+  /**
+   * The lists of the service that show the ownership marks of the kind's objects, and how to read a mark from a list
+   * item.
+   */
   readonly marks?: {
     readonly noun: string;
     readonly collection: string;
     readonly read: (item: unknown) => { readonly mark: string | undefined; readonly name: string };
   };
   readonly needs: (spec: Spec) => Needs;
-  /** Maps the interface's field names to paths of the spec. Used to translate refusals of the service. */
+  /** Maps field names of the service's API to paths of the spec, to translate messages of the service. */
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
-  /** Returns ids in the service that an object claims besides the one in its status. */
+  /** Returns the ids in the service that an object's spec claims, besides the id in its status. */
   readonly claims?: (spec: Spec) => readonly string[];
-  /** Returns ids of further objects that a resource made in the service. Other resources can ask who owns these ids. */
+  /**
+   * Returns the ids of further objects that a resource created in the service, so that other resources can find their
+   * owner.
+   */
   readonly made?: (facts: Facts) => readonly string[];
-  /** Returns ids that the service wipes because this object asked for it, so that their absence is no loss. */
+  /**
+   * Returns the ids of objects that the service wipes because this resource requested it. These objects do not count as
+   * missing.
+   */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
-  /** Says what an object without a finalizer leaves in the service when it is deleted. Published as an event. */
+  /** Says what a deleted resource without a finalizer leaves in the service. The text is published as an event. */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
-  /** The types of the kind's own conditions that are in every status. They are `Unknown` while nothing is known. */
+  /**
+   * The types of conditions that every status of this kind has, besides the common ones. They are `Unknown` until the
+   * service was read.
+   */
   readonly always?: readonly string[];
-  /** The types of conditions that become Unknown while the object cannot be read. */
+  /** The types of conditions that become `Unknown` while the object cannot be read from the service. */
   readonly fleeting?: readonly string[];
-  /** True for a request that is over. Nothing is read, sent or written for it any more. */
+  /** True for a one-time request that has ended. Nothing more is read, sent or written for the request. */
   readonly finished?: (facts: Facts) => boolean;
   /** True when the outcome of the call in the journal is already known. */
   readonly answered?: (memory: Memory<Facts>) => boolean;
@@ -111,19 +134,19 @@ export interface KindDefinition<Spec, Facts> {
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind with any types of spec and facts, as the engine and the generators use it. */
+/** A kind with any types of spec and status fields, as the engine and the generators use it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 
-/** Returns the API resource of one of our kinds. */
+/** Returns the API resource of one of the operator's kinds. */
 export function resourceOf(kind: AnyKind): Resource {
   return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
 }
 
-/** The part of a kind that manifests and reference pages are generated from. */
+/** The part of a kind's definition from which manifests and reference pages are generated. */
 export type KindIdentity = Omit<AnyKind, 'needs' | 'step' | 'show'>;
 
-/** Defines a kind. The types of spec and facts follow from its schemas. */
+/** Defines a kind of custom resource. The types of its spec and status fields follow from its schemas. */
 export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
   return kind;
 }

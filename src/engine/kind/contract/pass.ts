@@ -1,13 +1,13 @@
 /**
- * The pass: everything from which a kind decides its next step, such as the object and its spec, what the service shows, the
- * resources that it refers to, its account and the time.
+ * The pass: all the data from which a kind decides its next step, such as the object and its spec, what the service
+ * shows, the resources that the spec refers to, the account and the time.
  */
 import type { Json, Secret } from '../../../base/json.ts';
 import type { Moment } from '../../../base/time.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
-/** The object as a kind sees it. */
+/** The Kubernetes object for which a decision is made. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string | undefined;
@@ -18,102 +18,120 @@ export interface Subject {
   readonly createdAtMs: number;
   readonly annotations: Readonly<Record<string, string>>;
   readonly deleting: boolean;
-  /** True when the object has our finalizer. */
+  /** True when the object has the operator's finalizer. */
   readonly held: boolean;
 }
 
-/** The lists of one account. An object that reads something here is reconciled again when that changes. */
+/**
+ * The lists of one account, as the service returned them. An object for which a list or item was read here is
+ * reconciled again when that list or item changes.
+ */
 export interface View {
-  /** Returns the newest full list; undefined before the first. */
+  /** Returns the newest complete list; undefined before the first complete list. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** Returns one item of the newest list. Only a change of this item wakes the object. */
+  /** Returns one item of the newest list. Afterwards only a change of this item causes a reconcile of the object. */
   one<Item>(
     read: Read<Item>,
     id: string,
   ): { readonly snapshot: Snapshot<Item>; readonly item: Item | undefined } | undefined;
-  /** Returns the items of one group (see `Read.groupOf`). Only a change in the group wakes the object. */
+  /**
+   * Returns the items of one group (see `Read.groupOf`). Afterwards only a change in the group causes a reconcile of
+   * the object.
+   */
   group<Item>(
     read: Read<Item>,
     group: string,
   ): { readonly snapshot: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
-  /** Returns why lists of a read have failed since its newest full list; undefined if none failed. */
+  /** Returns why a list could not be read again since its newest complete list; undefined if every read succeeded. */
   problem(read: Read): ReadProblem | undefined;
 }
 
-/** Which objects that this resource did not create may be adopted. */
+/** Says which objects may be adopted that exist in the service but were not created by this resource. */
 export type Adoption = 'Never' | 'ById' | 'ByName';
 
-/** The account of the object, as a kind sees it. */
+/** The properties of an account on which the decisions for its objects depend. */
 export interface AccountView {
   readonly endpoint: string;
   readonly accountId: string;
   readonly managementPolicy: 'Manage' | 'Observe';
   readonly adoption: Adoption;
   readonly pollMs: number;
-  /** The intervals in effect. They are longer than configured when the request budget does not suffice. */
+  /**
+   * The poll intervals in effect. They are longer than configured when the request budget is too small for the
+   * configured ones.
+   */
   readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
-  /** The request budget and its expected use; undefined while the account is closed. */
+  /** The request budget of the account and its expected use; undefined while the account is closed. */
   readonly budget?: {
     readonly requestsPerSecond: number;
     readonly concurrency: number;
     readonly forecastPerHour: number;
   };
-  /** How much longer the pause lasts that the service asked for; undefined without a pause. */
+  /** Remaining time of a pause that the service asked for; undefined without a pause. */
   readonly throttledMs?: number;
-  /** How much longer fewer requests are sent after a pause that the service asked for; undefined when the full rate is allowed. */
+  /**
+   * Remaining time in which fewer requests are sent after a pause that the service asked for; undefined when the full
+   * rate is allowed.
+   */
   readonly slowedMs?: number;
-  /** Why nothing may be created or deleted at the moment. */
+  /** A message that says why nothing may be created or deleted in the account at the moment. */
   readonly frozen: string | undefined;
   /** The newest value of the annotation `apphosting.dev/accept-missing` that was handled. */
   readonly acceptedMissing?: string | undefined;
 }
 
-/** An object that the spec refers to, after it was found. */
+/** An object to which the spec refers, after it was found. */
 export interface Referred {
-  /** The id of the object in the service; empty only for a reference with `withoutId`. */
+  /** The id of the referred object in the service; empty only for a reference with `withoutId`. */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The generation of the object's spec that was applied last. */
+  /** The generation of the referred object's spec that was applied last. */
   readonly applied?: number | undefined;
 }
 
-/** Another resource of ours, as a kind sees it. */
+/** A resource related to the object for which a decision is made, for example one that uses the same account. */
 export interface Related {
-  /** The resource in words, such as `RecoveryActivation team/orders`. */
+  /** The kind, namespace and name of the resource, such as `RecoveryActivation team/orders`. */
   readonly name: string;
   readonly namespace: string | undefined;
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** True when all references of the resource were found at some time, so that it may act. */
+  /** True once all references of the resource were found, so that the resource is bound to an account and may act. */
   readonly takenUp: boolean;
   /** The parsed spec; undefined when the spec is not valid. */
   readonly spec: unknown;
   /** True while the outcome of one of the resource's calls is unknown. */
   readonly inDoubt: boolean;
-  /** When the open call of the resource began, by the clock of the process that sent it; undefined without an open call. */
+  /**
+   * The time at which the resource's unfinished call began, by the clock of the process that sent the call; undefined
+   * without such a call.
+   */
   readonly begunMs?: number;
-  /** True for a one-time request that is over. */
+  /** True for a one-time request that has ended. */
   readonly finished: boolean;
 }
 
-/** The number of resources of a kind that use an account. */
+/** The number of resources of one kind that use an account. */
 interface Use {
   readonly kind: string;
   readonly total: number;
   readonly ready: number;
 }
 
-/** An object of the service that carries our mark and belongs to no resource. */
+/** An object of the service that carries this operator's ownership mark although no resource has its id. */
 export interface Orphan {
   readonly type: string;
   readonly externalId: string;
   readonly name: string;
 }
 
-/** What uses an account: resources that refer to it, and objects of the service that no resource has. */
+/** The usage of an account: the resources that refer to the account, and its orphans. */
 export interface Usage {
-  /** The number of resources that wait because the token lacks a permission for their call, and the first few in words. */
+  /**
+   * The number of resources that wait because the token lacks a permission for their call, and a text for the first
+   * few.
+   */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
   /** The number of resources that wait for the end of a pause that the service asked for. */
@@ -121,68 +139,93 @@ export interface Usage {
   readonly orphans: readonly Orphan[];
 }
 
-/** The recovery requests that this process may send. */
+/** Says which recovery requests this process may send: those that are new enough, and only the allowed types. */
 export interface Powers {
-  /** When this process started (wall time). A request that was created before is not sent. */
+  /** The wall time at which this process started. A recovery request whose resource was created earlier is not sent. */
   readonly sinceMs: number;
-  /** Allows calls that activate, discard or wipe. */
+  /** True if calls are allowed that activate, discard or reset disaster recovery. */
   readonly activation: boolean;
-  /** Allows a wipe of a whole account. */
+  /** True if a DisasterReset may wipe a whole account. */
   readonly accountReset: boolean;
 }
 
-/** Everything that a kind decides on, as pure data and pure look-ups. The same pass gives the same step. */
+/** All the data and look-ups from which a kind decides its next step. The same pass always gives the same step. */
 export interface Pass<Spec = unknown, Facts = unknown> {
   readonly subject: Subject;
   readonly spec: Spec;
   readonly memory: Memory<Facts>;
   readonly account: AccountView;
   readonly view: View;
-  /** Returns an object that the spec refers to. All needed references exist, unless this object is being deleted. */
+  /** Returns an object to which the spec refers. Every needed reference exists, unless this object is being deleted. */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
-  /** Returns another resource that claims this id of the service, in words. The resource that `goesFirst` is older and gets the id. */
+  /**
+   * Returns the other resource that claims this id of the service; undefined if no other resource does. With
+   * `goesFirst`, the other resource is older and therefore owns the id.
+   */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
-  /** Counts the resources that use this account, and names the first few. Only for accounts. */
+  /** Counts the resources that use this account, and names the first few. Works for account resources only. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
-  /** Returns the resources that use this account. Present for an account only. */
+  /** Returns the usage of this account: resource counts and orphans. Present for account resources only. */
   readonly usage?: () => Usage;
-  /** Returns, in words, another resource with an open create of this name in this collection. The resource is named only if it is stuck. */
+  /**
+   * Returns a text for another resource that is creating an object of this name in this list of the service. The text
+   * contains the resource's name only if the resource is stuck.
+   */
   readonly creating: (collection: string, name: string) => string | undefined;
-  /** Returns resources of another kind in the same account that name this id of the service. Absent where no resource can name one. */
+  /**
+   * Returns the resources of some kind, in the same account, that name this id of the service. Absent where no resource
+   * can name such an id.
+   */
   readonly related?: (kind: string, id: string) => readonly Related[];
   /**
-   * Returns resources of a kind that use the same account of the service. Searches all of them, so call this function only before
-   * acting.
+   * Returns the resources of a kind that use the same account of the service. Searches all objects, so call this
+   * function only right before an action.
    */
   readonly inAccount?: (kind: string) => readonly Related[];
-  /** The recovery requests that this process may send; absent means none. */
+  /** The recovery requests that this process may send; if absent, this process may send none. */
   readonly powers?: Powers;
-  /** The time now on the API server's own clock, if known. */
+  /** The current time on the API server's own clock, if known. */
   readonly clusterMs?: number;
-  /** The values that this process wrote to the object in the service, the newest for each field. */
+  /** The values that this process wrote to the object in the service; for each field only the newest. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
-  /** When this process first saw the open journal entry, on both of its clocks. */
+  /**
+   * The moment at which this process first saw the journal entry of the object, on the wall clock and on the monotonic
+   * clock.
+   */
   readonly journalSeen: Moment;
-  /** Times and counts that the previous step left for this step. They are lost when the process ends. */
+  /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
   readonly notes: Notes;
-  /** When this object first asked for the read that it waits for (monotonic). */
+  /**
+   * Monotonic time since which this object waits for a read of the service; the time of this pass if it waits for none.
+   */
   readonly askedAt: number;
-  /** Since when this process knows the object (monotonic); undefined once this process has sent or concluded something for the object. */
+  /**
+   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
+   * reported a result for the object.
+   */
   readonly newSince?: number;
-  /** How much longer calls that cannot be repeated are held back after a take-over. */
+  /**
+   * Remaining time in which calls that cannot be repeated are not sent, because this process became leader only a short
+   * time ago.
+   */
   readonly quarantineMs: number;
   readonly horizonMs: number;
-  /** How long a call that changes something may take before it counts as lost. */
+  /** Time limit of a call that changes something. After this time a call without an answer has an unknown outcome. */
   readonly callMs: number;
-  /** The mark in an object of the service that says which resource created the object: `apphosting:` and 16 characters. */
+  /**
+   * The ownership mark of this resource: `apphosting:` and 16 characters. It is stored in the object in the service, to
+   * recognise the object as created by this resource.
+   */
   readonly marker: string;
-  /** Redacts known secrets from a text, before the text is cut. Absent where no secrets are known. */
+  /**
+   * Removes known secrets from a text. Call this function before the text is cut. Absent where no secrets are known.
+   */
   readonly shown?: (text: string) => string;
   /** Returns the keyed fingerprint of a value, as `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;
-  /** Fields that are no longer corrected, because somebody else keeps changing them. */
+  /** Fields that are not corrected for the time being, because somebody else keeps changing them. */
   readonly contested: ReadonlySet<string>;
   readonly wallMs: number;
   readonly monotonicMs: number;

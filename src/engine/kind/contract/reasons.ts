@@ -1,153 +1,173 @@
-/** The reasons that conditions can carry, each with what it means and what to do. The reference pages are generated from them. */
+/**
+ * All reasons that conditions can have, each with its meaning and what to do. The reference pages are generated from
+ * this table.
+ */
 export const reasons = {
-  // Reasons of Ready
+  // Reasons of the condition Ready
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
-  Paused: 'The annotation apphosting.dev/paused holds this object; remove it to go on.',
-  // Reasons of waiting
+  Paused: 'The annotation apphosting.dev/paused pauses this object; remove the annotation to continue.',
+  // Reasons of a resource that waits
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The object is being created in the service.',
-  Requesting: 'The request is written down and about to be sent to the service.',
+  Requesting: 'The request is written to status and is about to be sent to the service.',
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
-  InDoubt: 'A call was sent and its outcome is not known; the service is being watched until it is.',
-  CreateInProgress: 'Another resource is creating an object of the same name; this one takes its turn after it.',
+  InDoubt:
+    'A call was or may have been sent, and its outcome is not known. The operator watches the service until the outcome is known.',
+  CreateInProgress:
+    'Another resource is creating an object of the same name; this resource waits until that create call has ended.',
   EnvironmentInDoubt:
-    'A call of another resource that changes the same environment is in doubt; nothing is sent to the environment until that is settled.',
+    'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
   TakeOver:
-    'This operator has just become leader; calls that cannot be repeated wait until those of its predecessor can no longer arrive.',
+    'This operator has just become leader; calls that cannot be repeated wait until calls of the previous leader can no longer arrive.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
-  SecretMissing: 'A Secret or one of its keys that the spec refers to does not exist.',
-  ConfigMapMissing: 'A ConfigMap or one of its keys that the spec refers to does not exist.',
-  AccountNotReady: 'The account that this object belongs to cannot be used; its own conditions say why.',
-  Throttled: 'The service asked to slow down; the call is repeated when the pause is over.',
-  ServiceUnavailable: 'The service did not answer, or answered with an error of its own; retried with growing pauses.',
+  SecretMissing: 'A Secret, or a key of a Secret, to which the spec refers does not exist.',
+  ConfigMapMissing: 'A ConfigMap, or a key of a ConfigMap, to which the spec refers does not exist.',
+  AccountNotReady: 'The account of this object cannot be used; the conditions of the account say why.',
+  Throttled: 'The service asked the operator to slow down; requests are sent again when the pause is over.',
+  ServiceUnavailable:
+    'The service did not answer, or answered with a server error; the operator tries again after growing pauses.',
   DangerousCredential:
-    'The Secret of spec.dangerousCredentialsRef is missing, names another host, or its token does not see the account; the call is not made with any other.',
-  InternalError: 'The operator made a mistake of its own; its log has the details. Retried with growing pauses.',
+    'The Secret of spec.dangerousCredentialsRef is missing, names a different host, or has a token that does not see the account; the call is not sent with any other credential.',
+  InternalError:
+    "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again after growing pauses.",
   DeletionBlocked:
-    'The service refuses to delete the object while something uses or protects it; retried when that goes away.',
-  ObjectMissing: 'The object was not found in the service; it counts as gone only after proof.',
-  InUse: 'The account is still used by other resources and cannot be removed before them.',
-  // Reasons of Stalled
+    'The service refuses to delete the object while something uses or protects the object; the operator tries again until the deletion succeeds.',
+  ObjectMissing:
+    'A read or a call did not find the object in the service; the object counts as gone only after further reads prove it.',
+  InUse: 'Other resources still use the account, so the account cannot be deleted before them.',
+  // Reasons of the condition Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
-  Rejected: 'The service refuses the request; the message carries its words. Change the spec.',
-  Forbidden: 'The credential may not do this; give it the permission, or use another.',
-  Unauthorized: 'The service does not accept the token; put a valid one into the Secret.',
-  UnexpectedResponse: 'The service answered in a form that the interface does not describe.',
-  AlreadyExists: 'An object of this name exists that this resource did not create; the message says how to adopt it.',
-  Ambiguous: 'Several objects could be the one that a lost call created; name the right one in spec.externalId.',
-  Claimed: 'Another resource in this cluster owns the object in the service; the message names it.',
+  Rejected: 'The service refuses the request; the message has the explanation of the service. Change the spec.',
+  Forbidden:
+    'The credential lacks a permission that a call or a read needs; grant the permission, or use a different credential.',
+  Unauthorized: 'The service does not accept the token of the account; put a valid token into the Secret.',
+  UnexpectedResponse: 'The service answered in a form that its API does not describe.',
+  AlreadyExists:
+    'An object of this name exists in the service that this resource did not create; the message says how to adopt the object.',
+  Ambiguous:
+    'One or more objects in the service may be the result of a create call whose answer was lost; name the right object in spec.externalId.',
+  Claimed: 'Another resource in this cluster owns the object in the service; the message names that resource.',
   AdoptionNotAllowed:
-    'The spec names an object that this namespace did not create, and the account does not allow to adopt it.',
-  UnknownPreset: 'The account has no such preset; the message names the nearest one that it has.',
-  UnknownSolution: 'The catalog of the account has no such solution; the message names the nearest one that it has.',
+    'The spec names an object that this namespace did not create, and this resource is not allowed to adopt the object.',
+  UnknownPreset: 'The account has no preset of this name; the message names the most similar preset of the account.',
+  UnknownSolution:
+    'The catalog of the account has no solution of this name; the message names the most similar solution in the catalog.',
   EnvironmentNotFound:
-    'The environment does not exist in the service, which cannot be told to create one; it is bound as soon as it appears.',
+    'The environment does not exist in the service, and the API cannot create environments; the resource is bound as soon as the environment appears.',
   EnvironmentChanged:
-    'The environment that this resource is bound to has another name or belongs to another app now, or a reference leads to another environment; nothing is sent.',
+    'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference leads to a different environment; nothing is sent.',
   UnknownRemoteStatus:
-    'The service shows a status that the interface does not describe; nothing is sent until it changes.',
+    'The service shows an environment status that its API does not describe; nothing is sent until the status changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
-  RollbackRefused: 'The service refuses to roll back to the content version; nothing else is deployed in its place.',
+  RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
-    'The answer to a deployment was lost twice and nothing shows that it was carried out; change what is deployed, or redeploy-at, to try again.',
+    'The answer to a deployment was lost twice, and the service does not show that the deployment was carried out; to try again, change what is deployed, or the annotation redeploy-at.',
   ApplyInDoubt:
-    'The answer to a change that is applied at once was lost twice, and the service does not show whether it was carried out; it is not sent a third time.',
+    'The answer to a change with spec.applyImmediately was lost twice, and the service does not show whether the change was carried out; the change is not sent a third time.',
   DeployFailed:
-    'The service accepted the deployment and says that it failed; change what is deployed, or redeploy-at, to try again.',
-  PartiallyInstalled: 'The service made some of the components; the installation is continued under the same id.',
+    'The service accepted the deployment and reports that it failed; to try again, change what is deployed, or the annotation redeploy-at.',
+  PartiallyInstalled:
+    'The service created only some components of the solution; the installation is continued under the same id.',
   UpgradeInDoubt:
-    'The answer to an upgrade was lost twice, and the service does not show which image runs; another image is needed to try again.',
+    'The answer to an upgrade was lost twice, and the service does not show which image runs; the upgrade is sent again only for a different image.',
   InstallationIdUnknown:
-    'The id of the installation is not known, so it can neither be continued nor upgraded; nothing is sent.',
+    'The id of the installation is not known, so the installation can be neither continued nor upgraded; nothing is sent.',
   AccessWiderThanSpec:
-    'The member has full access although the spec restricts it; the message says what is done about it.',
-  Immutable: 'The service cannot change this field of an object that exists; the message says what to do.',
+    'The member has full access although the spec restricts the access; the message says what happens next.',
+  Immutable: 'The service cannot change this field of an existing object; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
-    'The object is proved gone from the service, and spec.lifecycle.onMissing is Stall or spec.externalId names it.',
+    'The object is proved gone from the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'Nothing is left to be done by a person.',
-  TokenSuffices: 'No resource of the account waits for a permission of its token.',
-  ChangesPending: 'Changes of the app wait in each environment for its next deployment.',
+  NothingToDo: 'No step of the installation is left to a person.',
+  TokenSuffices: 'No resource of the account waits because the token lacks a permission.',
+  ChangesPending:
+    'Some changes of the app take effect in an environment only with the next deployment of that environment.',
   NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
-    'The service accepted the same change, an edit three times or a correction twice, but still shows the old value; it is not sent again until the spec changes.',
+    'The service accepted the same change several times (an edit three times, a correction of drift twice) but still shows the old value; the change is not sent again until the spec changes.',
   Contested:
-    'Somebody else keeps changing the same field back; it is no longer corrected until the spec is edited, reconcile-at is set, or the field has the value of the spec again.',
+    'Somebody else keeps changing the same field back; the operator no longer corrects the field until the spec is edited, the annotation reconcile-at is set, or the field has the value of the spec again.',
   EndpointChanged:
-    'The object belongs to another endpoint or account than the one it would be sent to; nothing is sent.',
-  HostNotAllowed: 'The host in the Secret is not allowed by the operator.',
+    'The object is bound to a different endpoint or account than the one that its account and Secret name now; nothing is sent.',
+  HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
-    'Owned objects are suddenly missing from the lists; nothing is created or deleted until that is resolved.',
+    'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, are proved gone, or are accepted as gone.',
   JournalDamaged:
-    'The journal in status was changed by somebody and cannot be read; nothing is sent until status.internal.journal is removed.',
-  // Reasons of disaster readiness while waiting
-  Preparing: 'The service prepares the recovery; it is not ready for the first time yet.',
-  InProgress: 'The service has accepted the request and works on it; status.stage shows how far it is.',
-  OperationInProgress: 'The service works on another operation of the same configuration.',
+    'The journal in status (calls that must not happen twice) was changed by somebody and cannot be parsed; nothing is sent until status.internal.journal is removed.',
+  // Disaster recovery: reasons of a resource that waits
+  Preparing: 'The service is still preparing the protection; recovery has not been ready yet.',
+  InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
+  OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:
-    'The clocks of the operator, of Kubernetes and of the service are more than 60 seconds apart, or the operator knows neither of the other two; nothing is sent until they agree.',
-  CleanupPending: 'The service still cleans up; the message says what happens next.',
-  // Reasons of disaster readiness that are final for the resource
+    'The clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator knows neither the time of Kubernetes nor that of the service; nothing is sent until the clocks agree.',
+  CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
+  // Disaster recovery: reasons for which a one-time request has ended without success
   ActivationDisabled:
-    'The operator runs without --enable-activation (or, for a whole account, --enable-account-reset), or started after this resource was created: an older request is never carried out, and nothing was sent. Create another one.',
+    'The operator runs without --enable-activation (or without --enable-account-reset, which a wipe of the account needs), or the operator started after this resource was created: requests from before the start are never sent. Nothing was sent. Create another resource.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
   Superseded:
-    'Something that the resource pins has changed: the configuration, its generation, the recovery point or the operation. Look again and create another resource.',
+    'Something that the spec names exactly has changed: the configuration, its generation, the recovery point or the operation. Check the protection and create another resource.',
   DestinationMismatch:
-    'The names in spec.target are not the ones of the warm destination. Copy status.warmDestination of the protection.',
-  ActivationUnavailable: 'The service says that the source cannot be activated; the message carries its reason.',
-  ConfirmationMismatch: 'spec.confirmation is not the name of the source.',
+    'The names in spec.target differ from those of the warm destination. Copy status.warmDestination of the DisasterProtection.',
+  ActivationUnavailable:
+    'The service says that the protected environment cannot be activated; the message has the reason that the service gives.',
+  ConfirmationMismatch:
+    'spec.confirmation differs from the name that the request must confirm; the message has the right name.',
   AlreadyActivated:
-    'The configuration was activated, or is being activated. If another activation is meant, name the earlier one in spec.afterOperationId.',
-  OperationNotActive: 'The operation that the resource names is not the one that the service works on.',
-  OperationFailed: 'The service ended the operation without the result that was asked for.',
-  // Reasons of disaster readiness about the protection
-  ConfigurationGone: 'The protection is gone from the service. It is not set up again until spec.enrollment is raised.',
-  WipedByReset: 'A DisasterReset wiped the protection. It is not set up again until spec.enrollment is raised.',
-  NotProtected: 'The service lists no protection of the environment: nothing could be recovered.',
+    'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
+  OperationNotActive: 'The service is not working on the operation that the spec names.',
+  OperationFailed: 'The service ended the operation without the requested result.',
+  // Disaster recovery: reasons about a DisasterProtection
+  ConfigurationGone:
+    'The protection is gone from the service. The operator does not set up the protection again until spec.enrollment is raised.',
+  WipedByReset:
+    'A DisasterReset wiped the protection. The operator does not set up the protection again until spec.enrollment is raised.',
+  NotProtected: 'The service lists no protection of the environment, so the environment could not be recovered.',
   NotEligible:
-    'The service shows that it would refuse this protection; the message says which field of the spec, and what would be accepted.',
+    'According to its own data, the service would refuse this protection; the message names the field of the spec and the values that the service would accept.',
   RecoveryReady: 'The service says that a recovery would work.',
-  NeedsAttention: 'The service says that the protection needs attention; the message carries its reason.',
-  ChainRollover: 'A new chain of snapshots is being built; until it is complete, recovery is not ready.',
+  NeedsAttention:
+    'The service says that the protection needs attention; the message has the reason that the service gives.',
+  ChainRollover: 'A new chain of snapshots is being built; recovery is not ready until the chain is complete.',
   CatchingUp: 'The standby has not applied all changes yet.',
-  RpoExceeded: 'The newest data that can be recovered is older than the target allows, by far.',
-  SustainedStandby: 'The standby runs at its full size for good, since the standard size was too slow.',
-  SeedBoost: 'The standby runs at a larger size while it makes its first copy.',
+  RpoExceeded: 'The newest data that can be recovered is much older than the recovery point objective allows.',
+  SustainedStandby: 'The standby permanently runs at its full size, because the standard size was too slow.',
+  SeedBoost: 'The standby runs at a larger size while it makes its first copy of the data.',
   UnknownState:
-    'The service shows a state that its interface does not explain, or no result of a request; it does not count as ready.',
-  NotDisclosed: 'The service does not show it.',
+    'The service shows a state that its API does not explain, or shows no result of a request; the state does not count as ready.',
+  NotDisclosed: 'The service does not show the state that this condition is about.',
   CaughtUp: 'The standby has applied all changes.',
-  ActivationPossible: 'Nothing that the service shows stands in the way of an activation.',
+  ActivationPossible: 'Nothing that the service shows prevents an activation.',
   NoRecoveryPoint: 'The service lists no recovery point.',
-  NothingPending: 'The service shows no clean-up that is pending.',
-  // Reasons of disaster readiness about requests
+  NothingPending: 'The service shows no pending clean-up.',
+  // Disaster recovery: reasons about one-time requests
   Accepted: 'The service accepted the request.',
-  NotSent: 'Nothing was sent to the service yet.',
+  NotSent: 'The request has not been sent to the service yet.',
   Promoted: 'The recovered environment is live.',
   NotPromoted: 'The recovered environment is not live.',
-  ScheduleEstablished: 'Validations also run by schedule.',
-  NoSchedule: 'Validations do not run by schedule for this configuration yet.',
+  ScheduleEstablished: 'The service also validates this configuration by schedule.',
+  NoSchedule: 'The service does not validate this configuration by schedule yet.',
   Succeeded: 'The request succeeded.',
-  // Reasons of Ready that say more than InSync
+  // Reasons of the condition Ready that say more than InSync
   DeployAssumed:
-    'The environment ran already when it was bound: what it runs counts as deployed until the spec or redeploy-at changes.',
-  RolledBack: 'The environment was rolled back for roll-back-at; what the spec says is deployed again when it changes.',
+    'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec or the annotation redeploy-at changes.',
+  RolledBack:
+    'The environment was rolled back because of the annotation roll-back-at; the version in the spec is deployed again when the spec changes.',
   Presumed:
-    'The answer to the installation was lost. The components that the service shows can only come from it, so they count as its own; its id is not known.',
-  DeployHeld: 'The environment is stopped; the change is deployed when it is started again.',
+    'The answer to the installation call was lost. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
+  DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',
   PendingNextBuild:
-    'spec.startupConfig has changed; it takes effect with the next build, when deploy.build.revision changes.',
-  // Reasons of Synced
+    'spec.startupConfig has changed; the change takes effect with the next build, when deploy.build.revision changes.',
+  // Reasons of the condition Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
   // Reasons of conditions that only some kinds have
-  Throttling: 'Requests are being held back at the moment.',
-  NotThrottled: 'No request is being held back.',
+  Throttling: 'The service asked the operator to slow down, so requests wait or are sent more slowly at the moment.',
+  NotThrottled: 'The operator may send requests at the full rate.',
   Propagated: 'The contact point is deployed to the regions listed in status.deployments.',
   Firing: 'The condition of the alert is met and notifications were sent.',
   Normal: 'The condition of the alert is not met.',
@@ -155,19 +175,20 @@ export const reasons = {
   NoData: 'The service has no data for the metric.',
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
-  NotRefreshed: 'The state of the alert has not been asked for yet.',
-  StateStale: 'Nothing has shown the state of the alert for long, so that the one in status may no longer hold.',
+  NotRefreshed: 'The operator has not read the state of the alert yet.',
+  StateStale:
+    'The service has not confirmed the state of the alert for a long time, so the state in status may be outdated.',
   UnknownAlertState: 'The service shows a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
-  AsSpecified: 'The member does not have full access, or the spec allows it.',
+  AsSpecified: 'The member does not have full access, or the spec allows full access.',
   AddedByOthers:
-    'The member may also reach environments that the spec does not name and that somebody else added; they are kept, since onServiceAdd is Keep.',
-  NothingAdded: 'No environments are kept that the spec does not name.',
+    'The member may also use environments that somebody else added and that the spec does not name; this access stays, because onServiceAdd is Keep.',
+  NothingAdded: 'The member has no access to environments that somebody else added and that the spec does not name.',
   FeatureNotShown:
-    'The interface does not show whether the account enforces member access by environment; while it does not, every member has full access.',
+    'The API does not show whether the account enforces member access by environment; in an account that does not enforce it, every member has full access.',
   NotDeployedYet:
-    'The service has not deployed the contact point to a region yet; it may wait for the first alert there.',
+    'The service has not deployed the contact point to any region yet; the service may do so with the first alert in a region.',
 } as const;
 
 export type Reason = keyof typeof reasons;

@@ -1,8 +1,8 @@
 /**
- * The steps of a kind: the single next thing to do for an object, which the engine then does.
+ * The steps of a kind: the single next thing that the engine does for an object.
  *
- * A step is a call, a read, something to remember, the release of the object, or a verdict for its status. This file also defines
- * what the engine remembers of an object (with the journal of calls that must not happen twice) and what status shows.
+ * A step is a call, a read, a value to remember, the removal of the finalizer, or a verdict for status. This file also
+ * defines the part of an object's status that the engine reads back, and the part of status that the kind fills in.
  */
 import type { z } from 'zod';
 import type { Json } from '../../../base/json.ts';
@@ -12,16 +12,22 @@ import type { Reason } from './reasons.ts';
 
 export { mostExcluded } from '../schema/status.ts';
 
-/** Whether this resource created the object in the service: it did, it did not (adopted), or presumably it did. */
+/**
+ * Says if this resource created the object in the service: Created (it did), Adopted (the object existed before), or
+ * Presumed (it probably did; the answer of the create call was lost).
+ */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** The data by which a created object is found when the answer to the create was lost. */
+/** The data by which a created object is found when the answer to the create call was lost. */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
 /** The entry in status that is written before a call that must not happen twice. */
 export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
-/** Parses the body in a journal entry; returns undefined when somebody changed the entry so that it cannot be parsed. */
+/**
+ * Parses the request body in a journal entry. Returns undefined if the body is not JSON because somebody changed the
+ * entry.
+ */
 export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
   try {
     return JSON.parse(payload);
@@ -37,16 +43,18 @@ export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' |
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
-  /** The endpoint and account in which the id exists. With any other endpoint or account nothing is sent. */
+  /** The endpoint and account in which the id exists. Nothing is sent to a different endpoint or account. */
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
-  /** The generation that was last applied as a whole, and keyed fingerprints of values that the service does not show. */
+  /**
+   * The generation whose whole spec was applied last, and keyed fingerprints of values that the service does not show.
+   */
   readonly applied: Readonly<z.output<typeof Applied>> | undefined;
   /** The kind's own status fields. */
   readonly facts: Facts;
 }
 
-/** An event to publish, with its text and its reason in CamelCase, such as `AlertFiring`. */
+/** An event to publish: its text, and its reason in CamelCase, such as `AlertFiring`. */
 export interface Told {
   readonly reason: string;
   readonly note: string;
@@ -55,77 +63,101 @@ export interface Told {
 /** One call to the service, with everything that the engine must know to send it safely. */
 export interface Call<Facts = unknown> {
   readonly request: Request;
-  /** The call in the words of the user's YAML, such as `create contact point "On call"`. */
+  /** The call as text for people, with the names from the user's manifest, such as `create contact point "On call"`. */
   readonly words: string;
   readonly urgency: Urgency;
-  /** Which credential of the account sends the call. The usual one when absent. */
+  /**
+   * The credential that sends the call: with `dangerous`, that of `spec.dangerousCredentialsRef`; if absent, that of
+   * `spec.credentialsRef`.
+   */
   readonly credential?: 'dangerous';
   /** The journal entry of a call that must not happen twice. It is written to status before anything is sent. */
   readonly journal?: Intent;
-  /** True when the call sends what the open journal entry describes. Its outcome is then the outcome of that entry. */
+  /**
+   * True when the call sends what the existing journal entry describes. The outcome of the call is then the outcome of
+   * that entry.
+   */
   readonly resumes?: true;
   /**
-   * With `live`, the object is read from Kubernetes before the call is sent: it must have the same uid and generation, and be
-   * neither deleted nor paused. And in the tick in which the call is sent, the kind must still want exactly this call.
+   * With `live`, the object is read from Kubernetes right before the call: its uid and generation must be unchanged,
+   * and it must be neither deleted nor paused. In the tick in which the call is sent, the kind must also still decide
+   * on exactly this call.
    */
   readonly confirm?: 'live';
   /**
-   * Changes of memory while the outcome is unknown. They are written before the call, and undone when the call was certainly not
-   * carried out.
+   * Changes of memory that are written before the call, for the time in which its outcome is unknown. They are undone
+   * when the call was certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
   /**
-   * Ids that are locked for this call. The call is sent only if no other object has a call under way at these ids, or had one that
-   * ended after this object was read.
+   * Ids of the service that are locked during this call. The call is sent only if no other object's call has locked one
+   * of these ids since this object was last read.
    */
   readonly alone?: readonly string[];
-  /** A read that must succeed with the second credential before this call uses that credential. */
+  /**
+   * A read that must succeed with the credential of `spec.dangerousCredentialsRef` before this call is sent with that
+   * credential.
+   */
   readonly proof?: Request;
-  /** Returns the fields that this call writes, as the service will show them. They are trusted over reads that began before the call. */
+  /**
+   * Returns the fields that this call writes, as the service will show them. They count more than reads that began
+   * before the call.
+   */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /**
-   * Returns what to remember after a success, or undefined when the answer cannot be parsed. A create whose answer cannot be parsed
-   * is in doubt.
+   * Returns the values to remember after a success; undefined when the answer cannot be parsed. The outcome of a create
+   * call whose answer cannot be parsed is unknown.
    */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
-  /** Returns the notes for the step after the call; `answeredAt` is when the answer came (monotonic). */
+  /** Returns the notes for the step after the call. `answeredAt` is the monotonic time of the answer. */
   readonly note?: (answeredAt: number) => Notes;
   /** A warning event that is published with the call, however the call ends. */
   readonly warns?: Told;
-  /** Makes an event from the answer. */
+  /** Returns an event to publish, made from the answer to the call. */
   readonly tells?: (body: unknown) => Told | undefined;
-  /** Fields that this call corrects because somebody else changed them. Too many corrections in a short time make the fields contested. */
+  /**
+   * Fields that this call corrects because somebody else changed them. Fields that need too many corrections in a short
+   * time are no longer corrected.
+   */
   readonly corrects?: readonly string[];
-  /** Returns the refusal in the body of an answer with a success status. */
+  /** Returns the refusal that an answer contains although its HTTP status says success. */
   readonly saidNo?: (body: unknown) => string | undefined;
-  /** A list that may show why the service rejects the call. Once it does, `shown` returns the explanation in words. */
+  /**
+   * A list that may show why the service rejects the call, and a function that returns the explanation once the list
+   * shows it.
+   */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
-  /** Turns a refusal into a verdict, where the general rules do not suffice. */
+  /** Returns a verdict for a refusal, where the general rules do not suffice. */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
 
-/** Any outcome except success of a call that was sent. */
+/** Any outcome of a call that was sent, except success. */
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
-/** Times (monotonic) and counts that one step leaves for the next, by name. They are lost when the process ends. */
+/**
+ * Times (monotonic) and counts that one step leaves for the next step, by name. They are lost when the process ends.
+ */
 export type Notes = Readonly<Record<string, number>>;
 
 /** The fields that every step may have besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
-  /** Replaces the notes. Without this field the notes stay. */
+  /** The new notes. Without this field the notes of earlier steps stay. */
   readonly note?: Notes;
 }
 
-/** A read to ask for along with a verdict. The read must begin at or after `since` (monotonic), and its end wakes the object. */
+/** A read that begins at or after `since` (monotonic). When the read ends, the object is reconciled again. */
 interface AwaitedRead {
   readonly read: Read;
   readonly since: number;
 }
 
-/** A step that ends the reconcile. Status then shows it. */
+/** A step that ends the reconcile and becomes the conditions in status: ready, wait or stall. */
 export type Verdict<Facts = unknown> = Aside<Facts> & {
-  /** Conditions that belong to the verdict. Each replaces the condition of the same type that the kind shows. */
+  /**
+   * Further conditions for status. Each replaces the condition of the same type that the kind computes from the
+   * service.
+   */
   readonly conditions?: readonly OwnCondition[];
 } & (
     | {
@@ -150,18 +182,21 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
 export type Step<Facts = unknown> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
-  /** Writes a call to the journal without sending it. The next step reads again and then sends the call. */
+  /** Writes a call to the journal without sending the call. The next step reads again and then sends the call. */
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** Asks for a read that begins at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
-  /** Changes memory and then asks the kind again for its next step. */
+  /** Changes memory; then the kind decides its next step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
-      /** Says what the resource gives up and what stays in the service. Published as an event. */
+      /**
+       * Says which object of the service the resource gives up, and that the object stays in the service. Published as
+       * an event.
+       */
       readonly stays?: string;
     })
-  /** Removes the finalizer. `stays` says what stays in the service and is published as an event. */
+  /** Removes the finalizer. `stays` says which object stays in the service, and is published as an event. */
   | { readonly is: 'release'; readonly stays?: string };
 
 /** One difference between the spec and the service. */
@@ -170,7 +205,7 @@ export type Drift = Readonly<z.output<typeof DriftSchema>>;
 /** A condition as the operator writes it to status. */
 export type Condition = Readonly<z.output<typeof ConditionSchema>> & { readonly observedGeneration: number };
 
-/** A condition besides Ready, Reconciling, Stalled and Synced. */
+/** A condition with one of the operator's reasons, before its generation and transition time are filled in. */
 export interface OwnCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: Reason;
 }
@@ -183,13 +218,15 @@ export function about(type: string) {
   return { yes: saying('True'), no: saying('False'), unknown: saying('Unknown') };
 }
 
-/** The part of status that a kind fills in, besides the verdict. */
+/** The part of status that a kind computes from its reads of the service. */
 export interface Showing<Facts = unknown> {
-  /** True when the object could not be read this time. Its conditions and lists in status then stay as they are. */
+  /** True when the object could not be read from the service this time. Status then keeps its conditions and lists. */
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
-  /** The differences from the spec. Each of the lists `drift`, `unverified` and `leftover` counts as empty when absent. */
+  /**
+   * The differences from the spec. Each of the lists `drift`, `unverified` and `leftover` counts as empty when absent.
+   */
   readonly drift?: readonly Drift[];
   readonly unverified?: readonly string[];
   readonly leftover?: readonly string[];
@@ -197,14 +234,14 @@ export interface Showing<Facts = unknown> {
   readonly notices?: readonly Notice[];
 }
 
-/** Something that happened in the service and is worth an event. */
+/** An event in the service that is worth a Kubernetes event. */
 export interface Notice extends Told {
   readonly type: 'Normal' | 'Warning';
 }
 
 /**
- * True when an answer may mean that a rule of the service refuses the call. A 403 may mean that too, because the interface does not
- * say with which status its rules refuse.
+ * True when an answer may mean that a rule of the service refuses the call. A 403 may mean that too, because the API
+ * does not say with which HTTP status its rules refuse a call.
  */
 export function isNo(refusal: Refusal): boolean {
   const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';

@@ -1,7 +1,9 @@
 /**
- * Compares the spec with what the service shows, and keeps fingerprints of what was sent and applied.
+ * Compares the spec with what the service shows, and computes fingerprints (keyed hashes) of the values that were sent
+ * and applied.
  *
- * The operator's key makes these fingerprints, and also the marks by which the objects that we created are recognised.
+ * The operator's key makes these fingerprints, and also the ownership marks by which the operator recognises objects
+ * that it created.
  */
 import { canonicalJson, definedIn, type Json, revealed, sameJson, Secret } from '../../../base/json.ts';
 import type { Pass } from '../contract/pass.ts';
@@ -12,22 +14,28 @@ import { createHash, createHmac } from 'node:crypto';
 
 /** The differences between the spec and what the service shows. */
 export interface Difference {
-  /** The wanted values of fields that the service shows with another value. */
+  /** The values of the spec for all fields that have a different value in the service. */
   readonly differing: Readonly<Record<string, Json>>;
-  /** The wanted values that were not sent yet. Only for fields that the service never shows, or whose drift is only reported. */
+  /**
+   * The values of the spec that were not sent yet. Contains only fields that the service never shows, and fields whose
+   * drift is only reported.
+   */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** The fingerprints of wanted values, for the fields whose fingerprint is kept in status. */
+  /** The fingerprints of the spec's values, for those fields whose fingerprint is stored in status. */
   readonly prints: Readonly<Record<string, string>>;
-  /** Wanted fields that the service never shows. */
+  /** Fields of the spec that the service never shows. */
   readonly hidden: readonly string[];
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
-  /** The fields whose newest value an older call may still overwrite, each with the time until when (wall time). */
+  /**
+   * The fields whose newest value may still be overwritten by an older call that arrives late, each with the wall time
+   * after which that is impossible.
+   */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
 }
 
-/** Returns the text of a field; empty when the field is not set. */
+/** Returns the text of a field; empty when the field has no text. */
 export function textIn(fields: Fields, field: string): string {
   const value = fields[field];
   return typeof value === 'string' ? value : '';
@@ -38,7 +46,10 @@ export function sameValue(a: Json | undefined, b: Json | undefined): boolean {
   return sameJson(revealed(a), revealed(b));
 }
 
-/** True if a field has the wanted value. Names may differ in their Unicode form and in leading or trailing spaces. */
+/**
+ * True if two values of a field count as the same. Names may differ in their Unicode form and in leading or trailing
+ * spaces.
+ */
 export function sameField(field: string, wanted: Json | undefined, seen: Json | undefined): boolean {
   if (sameValue(wanted, seen)) return true;
   return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
@@ -58,8 +69,8 @@ export function statusText(value: Json | undefined, secret: boolean): string {
 }
 
 /**
- * Returns the value of a drifted field in the service, as text for status. Unknown URLs are hidden, because they may contain a
- * signature.
+ * Returns the value of a drifted field in the service, as text for status. URLs that the spec does not contain are
+ * hidden, because they may contain a signature.
  */
 export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = statusText(wanted, secret);
@@ -68,7 +79,10 @@ export function observedText(observed: Json | undefined, wanted: Json | undefine
     .replaceAll(/\p{C}+/gu, ' ');
 }
 
-/** Compares what the spec wants with what the service shows. Hidden fields are compared with what was last sent. */
+/**
+ * Compares the spec with what the service shows. Fields that the service never shows are compared with what was last
+ * sent.
+ */
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
@@ -86,7 +100,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       const value = observed[field];
-      // Redact the value only now, because the comparison needed the unredacted value.
+      // Redact the value only after the comparison, which needs the unredacted value.
       const seen = typeof value === 'string' ? (pass.shown?.(value) ?? value) : value;
       drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
@@ -105,8 +119,9 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
 }
 
 /**
- * Returns why status has a fingerprint of a field. `sent`: to know which value of the field was last sent, since the field is
- * hidden or its drift is only reported. `set`: to know that the field was once set. Undefined for a field without a fingerprint.
+ * Returns why status stores a fingerprint of a field. `sent`: to know which value was last sent, since the service does
+ * not show the field or its drift is only reported. `set`: to know that the field was once set. Undefined for a field
+ * without a fingerprint.
  */
 export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
@@ -114,11 +129,14 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
   return plan.kept?.(field) === true ? 'set' : undefined;
 }
 
-/** Says whether the value of a hidden field was sent. `unknownKey` means that its fingerprint was made with a key that is lost. */
+/**
+ * Says if the value of a field that the service never shows was sent. `unknownKey` means that the stored fingerprint
+ * was made with a key that the operator no longer has.
+ */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may overwrite the value. So send the value once more when that call can no longer arrive.
+  // An older call may still overwrite the value. So the value is sent once more when that call can no longer arrive.
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
@@ -135,14 +153,15 @@ export function keyIdOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// A fingerprint stands for a value in the service. The text around it says how sure that is; `?` means that it is in doubt:
-//   `F`        the service answered that it took the value with fingerprint F
-//   `?S T>B`   a call from before time T that carries the value S is under way, or its answer was lost; before it, B was known
-//   `?S T`     the outcome of that call will never be known; without S it was more than one value, or an unknown one
-//   `@T F`     the service took F, but an older call with another value may still arrive until time T: then F is sent once more
+// A stored fingerprint also says how sure its value is. A value is in doubt (`?`) when the outcome of a call is unknown:
+//   `F`        the service answered that it accepted the value with fingerprint F
+//   `?S T>B`   a call from before time T with the value S has no answer yet; before that call, the fingerprint was B
+//   `?S T`     the outcome of that call will never be known; S is left out for several possible values, or an unknown value
+//   `@T F`     the service accepted F, but an older call with a different value may still arrive until time T; after T, F is
+//              sent once more
 //
-// Guarantees: a value whose outcome is unknown counts as unsent, so that whatever is wanted is sent; a refusal takes back just
-// the newest call; a value that may be overwritten by a late call is sent again after it can no longer arrive.
+// Guarantees: a value whose outcome is unknown counts as unsent, so that the value of the spec is sent. A refusal restores the
+// fingerprint from before the newest call. A value that a late call may overwrite is sent again when that call can no longer arrive.
 //
 // Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
 
@@ -151,9 +170,12 @@ type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
-/** Replaces the time in a fingerprint, for a call that overwrites nothing even if it arrives late. */
+/** Stands in place of the time in the fingerprint of a call that cannot overwrite anything, however late it arrives. */
 const harmless = 'never';
-/** Times in fingerprints are rounded up to a multiple of this many horizons, so that repeated tries do not change status. */
+/**
+ * Times in fingerprints are rounded up to a multiple of this many horizons (`--horizon-seconds`), so that repeated
+ * tries do not change status.
+ */
 const stepHorizons = 5;
 
 /** True when a call with an unknown outcome may have changed the value in the service. */
@@ -161,7 +183,10 @@ export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
-/** The lost call in a fingerprint in doubt: the fingerprint of its value, and when it was decided on, as far as known. */
+/**
+ * A call whose answer was lost: the fingerprint of the value that it sent, and the time at which it was decided, if
+ * known.
+ */
 interface Lost {
   readonly sent: string;
   readonly at: string;
@@ -170,18 +195,21 @@ interface Lost {
 /** The fingerprints of the values that a call sends, and the time of the call. */
 interface Sending {
   readonly prints: Prints;
-  /** The time of the call (wall time); undefined for a create, which overwrites nothing even if it arrives late. */
+  /** The wall time of the call; undefined for a create call, which overwrites nothing even if it arrives late. */
   readonly wallMs: number | undefined;
   readonly horizonMs: number;
 }
 
-/** Parses a fingerprint in doubt into the call under way and the fingerprint from before that call. */
+/**
+ * Splits the fingerprint of a field with an unfinished call into two parts: the call, and the fingerprint from before
+ * the call.
+ */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses a fingerprint in doubt into the lost call, whose outcome will never be known. */
+/** Parses the fingerprint of a field whose value is in doubt, because the answer of a call was lost. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
@@ -191,7 +219,7 @@ function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
-/** Marks the fingerprints of these fields as in doubt, because a call that carries the fields is under way. */
+/** Marks the fingerprints of these fields as in doubt, because a call that carries the fields is about to be sent. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
@@ -208,7 +236,7 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
-/** Marks the outcome of these fields, and of the fields of the newest call, as one that will never be known. */
+/** Records that the outcome of these fields, and of the fields of the newest call, will never be known. */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
@@ -217,8 +245,8 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
 }
 
 /**
- * Marks the outcome of the call under way as one that will never be known. After an earlier lost call, the value of either call may
- * arrive.
+ * Records in a fingerprint that the outcome of its unfinished call will never be known. If the answer of an earlier
+ * call was lost too, either value may arrive.
  */
 function withoutEnd(print: string): string {
   const open = underWay(print);
@@ -238,7 +266,9 @@ export function notDone(applied: Applied): Applied {
   return { ...applied, prints: Object.fromEntries(before) };
 }
 
-/** Returns until when an older call may overwrite the value of a field, and the fingerprint of that value. */
+/**
+ * Returns until when an older call may still overwrite the value of a field, and the fingerprint of the newest value.
+ */
 function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
   if (print?.startsWith(late) !== true) return undefined;
   const [until = '', value = ''] = print.slice(late.length).split(' ');
@@ -246,15 +276,15 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
 }
 
 /**
- * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint that was stored when
- * the call was decided on. An older call with the same value does no harm.
+ * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint that was
+ * stored when the call was decided; it tells if an older call with a different value may still arrive.
  */
 function taken(print: string, before: string | undefined, pass: Pass): string {
   const untilMs = mayArriveUntil(print, before, pass);
   return untilMs <= pass.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }
 
-/** Returns until when an older call with another value may arrive: a horizon after its deadline. */
+/** Returns until when an older call with a different value may still arrive: its deadline plus `--horizon-seconds`. */
 function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
@@ -266,12 +296,12 @@ function mayArriveUntil(print: string, before: string | undefined, { wallMs, cal
 
 // ---- fingerprints of what was applied --------------------------------------------------------------------------
 //
-// Fingerprints of what was applied, from which a later pass knows what was sent of hidden fields, and which removed fields
-// the service keeps.
+// Fingerprints of what was applied. They tell which values were sent for fields that the service never shows, and which
+// fields the service keeps although the spec no longer has them.
 
 /**
- * Returns the fields that were once set and are no longer in the spec, but keep their value in the service: the interface has no
- * way to clear them.
+ * Returns the fields that are no longer in the spec but keep their value in the service, because the API has no way to
+ * clear them.
  */
 export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
   if (pass.subject.deleting) return [];
@@ -282,8 +312,8 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
 }
 
 /**
- * Returns the fingerprints of wanted values after an answer. A value that an older call may still overwrite also gets the time
- * until when.
+ * Returns the fingerprints of the spec's values after an answer. If an older call may still overwrite a value, its
+ * fingerprint also contains until when.
  */
 function afterAnswer(
   pass: Pass,
@@ -298,7 +328,7 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** Marks the fields of an update as in doubt while the update is under way. */
+/** Marks the fields of an update as in doubt for the time until its answer arrives. */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
@@ -322,7 +352,10 @@ export function printsOf(pass: Pass, values: Fields): Prints {
   return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/** Returns the fingerprints to remember when the whole spec was applied. `sent` are the fields of the call that was answered. */
+/**
+ * Returns the fingerprints to remember when the whole spec was applied. `sent` has the fields of the call that was
+ * answered.
+ */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   // Also keep the fingerprints of fields that are no longer in the spec but keep their value in the service.
   const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
@@ -344,9 +377,10 @@ export function only<Value>(
 }
 
 /**
- * Returns the fields that count as applied to an adopted object, once the object was read. With drift `Report`, these are all
- * fields that the service shows. When the spec names the id and all shown fields equal the spec, the hidden fields count too, so
- * that nothing is sent before the spec changes. Returns undefined when this was decided already.
+ * Returns the fingerprints to remember for an object that was adopted and read for the first time. With drift `Report`,
+ * all fields that the service shows count as applied. If the spec names the id and equals all shown fields, the fields
+ * that the service never shows count as applied too, so that nothing is sent before the spec changes. Returns undefined
+ * when there is nothing to remember.
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */
@@ -368,11 +402,14 @@ const nameLength = 12;
 const signLength = 4;
 
 /**
- * The operator's own key. It makes fingerprints of values that the service never shows, and marks of objects that we created.
+ * The operator's own key. It makes fingerprints of values that the service never shows, and ownership marks for objects
+ * that the operator creates.
  */
 export class OperatorKey {
   readonly #key: Secret;
-  /** The id of the key, so that a fingerprint made with another key is recognised as such. */
+  /**
+   * The id of the key. It is part of each fingerprint, so that a fingerprint made with a different key is recognised.
+   */
   readonly id: string;
 
   constructor(key: Secret) {
@@ -381,19 +418,22 @@ export class OperatorKey {
   }
 
   /**
-   * Returns the fingerprint of a value, as `<keyId>:<digest>`. Equal values have equal fingerprints. Nothing else can be learned
-   * from a fingerprint.
+   * Returns the fingerprint of a value, as `<keyId>:<digest>`. Equal values have equal fingerprints, and a fingerprint
+   * reveals nothing else about its value.
    */
   print(value: Json): string {
     return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
   }
 
-  /** Returns the mark of one object in one account: `apphosting:` and 16 characters. The last four prove that this key made the mark. */
+  /**
+   * Returns the ownership mark of one object in one account: `apphosting:` and 16 characters. The last four characters
+   * prove that this key made the mark.
+   */
   marker(endpoint: string, accountId: string, uid: string): string {
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
   }
 
-  /** True when this key made the mark. */
+  /** True when the operator's key made this ownership mark. */
   isOwn(marker: string): boolean {
     return this.#signed(marker.slice(0, 'apphosting:'.length + nameLength)) === marker;
   }

@@ -1,9 +1,10 @@
 /**
- * Finds, adopts or creates the object of a resource. The object is created at most once, although each call to the service would
- * create a new one.
+ * Finds, adopts or creates the object of a resource in the service. The object is created at most once, although the
+ * service would create one more object for each call.
  *
- * Guarantees: an existing object is found, adopted or reported, never duplicated; the intent is in status before the call; a name
- * in a collection has at most one open create.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated. Status says that a create call is
+ * about to be sent before the call is sent. For each name in a list of the service there is at most one create call
+ * whose outcome is unknown.
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
@@ -31,10 +32,13 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/** How soon to check again whether another resource still creates an object of the same name. */
+/** Interval at which a resource checks again if another resource is still creating an object of the same name. */
 const turnMs = 5_000;
 
-/** Decides the first step for a resource that has no id yet: find its object, adopt it, or create it. */
+/**
+ * Decides the first step for a resource that has no id yet: find its object, adopt an existing object, or create the
+ * object.
+ */
 export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -52,7 +56,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
-  // An object without an owner may be one that another resource is creating right now.
+  // An object in the service that no resource owns may be the result of a create call that another resource is making
+  // right now.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (other !== undefined) return alreadyExists(plan, pass, name, free);
@@ -69,8 +74,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /**
- * Decides the step when the list shows an object of this name without an owner. Returns undefined when the object is gone and only
- * an outdated list still shows it.
+ * Decides the step when the list shows an object of the wanted name that no resource owns. Returns undefined if the
+ * object does not exist any more, so that only an outdated list shows it.
  */
 function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
@@ -83,14 +88,15 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * Returns the time since when a list must have begun to prove that nothing was created yet. An object with our mark cannot be older
- * than what this process knows of its resource. So any list that began since then suffices, and many new resources can share it.
+ * Returns since when a list must have begun to prove that nothing was created for this resource yet. For a kind with
+ * ownership marks this is the time since which this process knows the resource, so that many new resources can share
+ * one list.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
-/** Builds the call that creates the object, with the data to find the object again when the answer is lost. */
+/** Builds the call that creates the object, with the data by which the object is found when the answer is lost. */
 function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
@@ -100,7 +106,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = printsOf(pass, Object.fromEntries(remembered));
   const wanted = plan.desired(pass);
-  // Fields that the create does not accept are sent later, so the generation is not fully applied yet.
+  // Fields that the create call does not accept are sent later. Until then the spec's generation is not fully applied.
   const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
   const generation = isWhole ? pass.subject.generation : -1;
   return {
@@ -125,7 +131,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
-        // An answer that is not about this call, such as one from a proxy's cache, proves nothing.
+        // An answer with the id of some other object proves nothing. A proxy's cache may give such an answer.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
         return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
@@ -134,7 +140,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   };
 }
 
-/** Returns the fields of the spec that a create can set. */
+/** Returns the fields of the spec that a create call can set. */
 function creatable(plan: ObjectPlan, pass: Pass): Fields {
   const later = new Set(plan.afterCreation ?? []);
   return Object.fromEntries(
@@ -142,16 +148,16 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** Waits while nothing may be created; returns undefined when a create may be sent. */
+/** Waits while nothing may be created; returns undefined when a create call may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
-/** Waits while another resource is creating an object of this name. */
+/** Waits while another resource is creating an object of the same name. */
 function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
-  const message = `${other} is creating "${name}"; this one takes its turn after it`;
+  const message = `${other} is creating "${name}"; this resource waits until that create call has ended`;
   return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: turnMs };
 }
 
@@ -159,63 +165,69 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
   const [id] = ids;
   const what =
     ids.length === 1
-      ? `${plan.noun} "${name}" exists as ${id} and was not created by this resource`
-      : `${ids.length} objects of the name "${name}" exist that this resource did not create, ${id} among them`;
+      ? `${plan.noun} "${name}" exists in the service with the id ${id} and was not created by this resource`
+      : `the service has ${ids.length} objects named "${name}" that this resource did not create, such as ${id}`;
   const wish = plan.lifecycle(pass.spec).adoption;
   const no = pass.account.adoption === 'Never' ? notGranted(what, pass.account, wish) : undefined;
   if (no !== undefined) return wish === 'ByName' ? no : { ...no, reason: 'AlreadyExists' };
-  const how = ids.length === 1 ? `it, set spec.externalId: ${id}` : 'one, set spec.externalId';
-  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; to adopt ${how}` };
+  const how =
+    ids.length === 1
+      ? `to adopt this object, set spec.externalId: ${id}`
+      : 'to adopt one of these objects, set spec.externalId to its id';
+  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; ${how}` };
 }
 
 // ---- binding an object -----------------------------------------------------------------------------------------
 //
-// Binds a resource to an object of the service: by its id, by its mark, or by adoption.
+// Binds a resource to an object of the service: by the object's id, by its ownership mark, or by adoption.
 //
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
-/** Returns the memory of an object whose id has just been bound. */
+/** Returns what to remember of an object whose id has just been bound to the resource. */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
 }
 
-/** Returns the step that binds an id. */
+/** Returns the step that binds an id of the service to the resource. */
 export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }
 
-/** True when an object carries the mark of this resource. */
+/** True when an object in the service carries the ownership mark of this resource. */
 export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
   return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
 }
 
-/** Stalls when several objects may be the one that this resource made. A person has to say which. */
+/**
+ * Stalls when several objects in the service may be the one that this resource created. A person has to choose one of
+ * them.
+ */
 function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
-  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; name the right one in spec.externalId`;
+  const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; set spec.externalId to the id of the right object`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
-/** Returns which objects may be adopted: what the spec asks for, limited by the account. */
+/** Returns which objects may be adopted: what the spec wants, limited by what the account allows. */
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** Returns the verdict when an id may not be adopted; undefined when it may be adopted. */
+/** Returns a verdict if the resource may adopt nothing; undefined if it may adopt an object by id. */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
   wish?: Adoption,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   if (adoptionWithin(account, wish) !== 'Never') return undefined;
-  const message = `${what}, and adoption is Never here; the account's spec.lifecycle.adoption must allow ById`;
+  const message = `${what}, but adoption is not allowed; spec.lifecycle.adoption must allow ById, in the account and in this resource`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }
 
 /**
- * True when an object found by a direct read belongs to this account, since a token may see several accounts. The account that the
- * item names decides. If the item names none, the account's own list decides.
+ * True when an object that was read by its id belongs to this account, since a token may see several accounts. The
+ * account that the object names decides. If the object names none, it belongs to the account whose list shows it.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -230,16 +242,18 @@ export function isOfAccount(
 
 // ---- a create in doubt -----------------------------------------------------------------------------------------
 //
-// Resolves a create in doubt: finds the object that it made, or proves that it made none.
+// Handles a create call whose outcome is unknown: finds the object that the call created, or proves that the call
+// created nothing.
 //
-// Guarantees: nothing is sent until the object is found, or until a full list begun after the horizon shows no such object. An
-// object that is only possibly ours is neither bound nor deleted.
+// Guarantees: nothing is sent until the object is found, or until a complete list shows no such object. That list must
+// begin when the call can no longer arrive. An object that is only possibly the created one is neither bound nor
+// deleted.
 //
 // Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
 
 const clockSlackMs = 5_000;
 
-/** Continues a create whose outcome is not known. */
+/** Decides the next step for a create call whose outcome is unknown. */
 export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry, intent: CreateIntent): Step {
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
@@ -250,15 +264,15 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const latestMs =
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
-  // If the operator's key was lost since the call, the mark of the created object is unknown. Then name and time decide, as for
-  // kinds without marks.
+  // If the operator's key was lost since the call, the ownership mark of the created object is unknown. Then the object
+  // is recognised by name and time, as for kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
   const found = (byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item))).map(([id]) => id);
   const [first, second] = found;
-  // Without a mark it is unknown which object is ours, and a presumed object is never deleted. So leave all of them.
+  // Without an ownership mark it is unknown which of these objects the resource created. So delete none of them.
   if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
   if (second !== undefined) return ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first, byMark ? 'Created' : 'Presumed');
@@ -269,8 +283,10 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   }
   if (snapshot.begunAt < settledAt) {
     const isNamed = plan.externalId(pass.spec) !== undefined;
-    const next = isNamed ? 'the object that spec.externalId names is bound' : 'it is created again';
-    const message = `${words}: the answer is not known; if the object does not show by ${inWords}, ${next}`;
+    const next = isNamed
+      ? 'the resource is bound to the object that spec.externalId names'
+      : 'the create call is sent again';
+    const message = `${words}: the outcome is not known; if the service does not show the object by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   const untimelyIds = alike.map(([id]) => id);
@@ -284,22 +300,25 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** True if the spec now wants another object than the one that the lost call was to create. */
+/** True if the spec now wants an object that differs from the one that the lost create call was to create. */
 function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
-/** Returns the fields that the lost call sent; undefined when the spec or a Secret has changed since then. */
+/**
+ * Returns the fields that the create call with the lost answer sent; undefined when the spec or a Secret has changed
+ * since then.
+ */
 function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A lost create, and the fields that it asked for. */
+/** A create call whose answer was lost, and the fields that the call sent. */
 type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if the name and fields of an object match the lost call. */
+/** True if the name and fields of an object fit the create call whose answer was lost. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
@@ -309,7 +328,7 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
   );
 }
 
-/** True if an object was created when the lost call may have arrived, by the service's own clock. */
+/** True if an object's creation time fits the create call whose answer was lost, by the service's own clock. */
 function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean {
   const createdAt = plan.createdAtOf(item);
   if (createdAt === undefined) return true;
@@ -319,14 +338,17 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
   return !isTooEarly && !isTooLate;
 }
 
-/** Stalls on an object that matches the lost call in everything but its creation time: clocks of the service may differ. */
+/**
+ * Stalls if an object fits a create call with a lost answer in everything except the creation time. The service may
+ * have several clocks that differ.
+ */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} could be the one that a lost call of this resource created, though its creation time does not fit; name it in spec.externalId, or delete it to have another one created`;
+  const message = `${plan.noun} ${id} may be the result of a create call whose answer was lost, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
-/** Ends a deletion without deleting any of the objects that a lost call may have created. */
+/** Ends a deletion without deleting any of the objects that a create call with a lost answer may have created. */
 function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
-  const stays = `${ids.toSorted().join(', ')} stay in the service: one of them may be the ${noun} "${name}" of a lost call`;
+  const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call without an answer may have created one of these objects as ${noun} "${name}"`;
   return { is: 'release', stays };
 }

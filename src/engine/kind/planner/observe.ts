@@ -1,7 +1,8 @@
 /**
- * Asks for the reads of the service that a decision needs, and decides what proves that an object is absent.
+ * Asks for the reads of the service that a decision needs, and decides when an object counts as absent.
  *
- * Guarantees: a failed read proves nothing; an object is gone only after two direct reads, one poll interval apart, have missed it.
+ * Guarantees: a failed read proves nothing; an object counts as gone only after two direct reads, one poll interval
+ * apart, have not found it.
  *
  * Why: docs/design/absence-and-visibility.md#absent-needs-proof
  */
@@ -17,25 +18,28 @@ export type Look =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
-/** Waits while the account is frozen, because a missing object then proves nothing. Returns undefined while the account is not frozen. */
+/** Waits while the account is frozen because of missing objects. Returns undefined while the account is not frozen. */
 export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
-/** Waits after a take-over until calls of the previous leader can no longer arrive; `held` says what waits. */
+/**
+ * After a change of the leader, waits until calls of the previous leader can no longer arrive. `held` names the action
+ * that waits.
+ */
 export function takingOver(
   { quarantineMs }: Pass<unknown, unknown>,
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (quarantineMs <= 0) return undefined;
-  const message = `this operator has just taken over; ${held} until calls of its predecessor can no longer arrive`;
+  const message = `this operator has just become leader; ${held} until calls of the previous leader can no longer arrive`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
 }
 
 /**
- * Waits or reads until two reads, far enough apart, have both missed an object; then returns undefined. `note` names the note with
- * the time of the first miss, for a resource that may miss several objects.
+ * Waits or reads until two reads, far enough apart, have not found an object; then returns undefined. `note` is the
+ * name under which the time of the first such read is noted.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
@@ -53,12 +57,15 @@ export function waitForSecondMiss(
   return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
 }
 
-/** Removes a missed read from the notes, so that the next miss counts as the first. */
+/** Forgets an earlier read that did not find the object, so that the next such read counts as the first. */
 export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
 
-/** Reads one object by id. The object counts as gone only after two such reads, one poll interval apart, have missed it. */
+/**
+ * Reads one object by id. The object counts as gone only after two such reads, one poll interval apart, have not found
+ * it.
+ */
 export function readTwice<Item>(
   pass: Pass,
   about: {
@@ -76,7 +83,7 @@ export function readTwice<Item>(
   }
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
   const { begunAt } = direct.snapshot;
-  const message = `${noun} ${id} is not found in the service; looking once more before it counts as gone`;
+  const message = `${noun} ${id} was not found in the service; it counts as gone only if a second read does not find it either`;
   const step = waitForSecondMiss(
     pass,
     { read: single, begunAt, apartMs: pass.account.pollMs, note },
@@ -86,8 +93,8 @@ export function readTwice<Item>(
 }
 
 /**
- * Releases a resource whose object was inside a container that is gone, such as an alert in a deleted environment. Two answers must
- * agree: the service refuses the list inside the container, and no longer lists the container itself.
+ * Releases a resource whose object was inside a container that is gone, such as an alert in a deleted environment. Two
+ * answers must agree: the service refuses the list inside the container, and no longer lists the container itself.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -99,7 +106,10 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
   return seen.item === undefined ? { is: 'release' } : undefined;
 }
 
-/** Asks for a read that begins at or after `since`, or for any read without `since`. After a failed read, waits and says why. */
+/**
+ * Asks for a read that begins at or after `since`, or for any read without `since`. If the read failed, waits with a
+ * message that says why.
+ */
 export function readOf(
   pass: Pass<unknown, unknown>,
   read: Read,
@@ -110,12 +120,16 @@ export function readOf(
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
   if (problem.why !== 'throttled') return { is: 'wait', ...unreadable[problem.why], message };
   const pause = longPause(pass);
-  // Do not mention a short pause, unless the object has waited that long already.
+  // Do not mention a short pause in status, unless the object has already waited for longer than a short pause.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-  return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
+  return {
+    is: 'wait',
+    reason: 'Throttled',
+    message: `${message}; ${pause ?? 'the status of the account says until when requests wait'}`,
+  };
 }
 
-/** What a resource waits with while a list that it needs cannot be read. */
+/** The reasons and pauses for a resource that waits because a list cannot be read. */
 const unreadable = {
   unauthorized: { reason: 'AccountNotReady' },
   hostNotAllowed: { reason: 'AccountNotReady' },
@@ -125,7 +139,10 @@ const unreadable = {
   unreachable: { reason: 'ServiceUnavailable' },
 } as const satisfies Readonly<Record<Exclude<ReadProblem['why'], 'throttled'>, object>>;
 
-/** Asks for the first of these lists that was neither read nor refused yet; returns undefined when there is none. */
+/**
+ * Asks for the first of these lists that was neither read nor refused yet; returns undefined when there is no such
+ * list.
+ */
 export function readUnread(
   pass: Pass<unknown, unknown>,
   reads: readonly Read[],
@@ -134,10 +151,13 @@ export function readUnread(
   return unread && readOf(pass, unread);
 }
 
-/** How often the service is read again while the outcome of a call is not known. */
+/** Interval between reads of the service while the outcome of a call is unknown. */
 export const doubtPauseMs = 5_000;
 
-/** Returns when the call in the journal can no longer arrive, and when a read must begin at the earliest to tell what became of it. */
+/**
+ * Returns the time after which the call in the journal can no longer arrive, and the earliest time at which a read may
+ * begin that looks for the call's effect.
+ */
 export function overAt(
   { journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>,
   { deadlineSeconds }: JournalEntry,
@@ -151,12 +171,12 @@ export function overAt(
   };
 }
 
-/** Returns the service's own clock when a list was read, for the journal entry of a create. */
+/** Returns the time on the service's own clock when a list was read, for the journal entry of a create call. */
 export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: string } {
   return dateMs === undefined ? {} : { serviceTime: new Date(dateMs).toISOString() };
 }
 
-/** Returns until when a long pause of the service lasts, in words; undefined without a long pause. */
+/** Returns a text that says until when a long pause of the service lasts; undefined without a long pause. */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
@@ -164,22 +184,22 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 
 // ---- after a refusal -------------------------------------------------------------------------------------------
 //
-// Finds out whether the service refused a call because an object that the call names is gone.
+// Finds out if the service refused a call because an object that the call names is gone.
 //
-// Guarantees: an object counts as gone only after a read of that object since the refusal. If no object is gone, the call is sent
-// again, and its second refusal is final.
+// Guarantees: an object counts as gone only after a read of that object since the refusal. If no object is gone, the
+// call is sent again, and a second refusal is final.
 //
 // Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 /**
- * Returns the time at which a read must begin at the earliest, to show what became of a journalled call that the service refused.
- * The notes pass this time to the next step.
+ * Returns the earliest time at which a read may begin that shows the effect of a journalled call after the service
+ * refused it. The notes keep this time for the next step.
  */
 export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
 }
 
-/** Adds the time that `sinceNo` returns to the notes of a step. */
+/** Adds to the notes of a step the time that `sinceNo` returns. */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...(step.note ?? pass.notes), saidNoAt: sinceNo(pass) } };
@@ -187,7 +207,10 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 
 const recheckMs = 300_000;
 
-/** Reads, before a refused call is repeated, whether an object that the call names is missing. Returns undefined when none is missing. */
+/**
+ * Before a refused call is repeated, reads the objects that the call names. Returns undefined when none of them is
+ * missing.
+ */
 export function lookAfterDenial(
   plan: ObjectPlan,
   pass: Pass,
@@ -204,13 +227,16 @@ export function lookAfterDenial(
     if (found === undefined || found.snapshot.begunAt < since)
       return { is: 'unclear', step: readOf(pass, target.single, since) };
     if (found.item !== undefined) continue;
-    const message = `${target.words} is gone from the service, which refuses the ${plan.noun} with it`;
+    const message = `${target.words} is gone from the service, so the service refuses the ${plan.noun} that names this object`;
     return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
   }
   return undefined;
 }
 
-/** Returns the verdict when a missing object may explain a refusal: first look for that object, then stall. Returns undefined otherwise. */
+/**
+ * Returns the verdict for a refusal that a missing object may explain: after the first refusal look for that object,
+ * after the second stall. Returns undefined for any other refusal.
+ */
 export function denied(
   plan: ObjectPlan,
   pass: Pass,
@@ -223,16 +249,19 @@ export function denied(
   const message = `${words}: ${refusal.message}`;
   if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
   const note = { ...pass.notes, deniedAt };
-  const reading = `${message}; reading to find out what is gone`;
+  const reading = `${message}; the operator reads the service to find out which object is gone`;
   return { is: 'wait', reason: 'ObjectMissing', message: reading, retryInMs: 1, note };
 }
 
-/** Says which other object has the wanted name, and to whom it belongs: the service may allow each name only once. */
+/**
+ * Says which other object has the wanted name, and which resource owns that object, because the service may allow each
+ * name only once.
+ */
 export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);
   const items = [...(pass.view.all(plan.list(pass))?.items ?? [])];
   const [id] = items.find(([other, item]) => other !== pass.memory.id && plan.nameOf(item) === name) ?? [];
   if (id === undefined) return undefined;
   const owner = pass.claimant(id)?.name;
-  return `${plan.noun} ${id} has the name "${name}"${owner === undefined ? '' : ` and belongs to ${owner}`}`;
+  return `${plan.noun} ${id}${owner === undefined ? '' : ` of ${owner}`} has the name "${name}"`;
 }

@@ -1,9 +1,9 @@
 /**
- * Decides the single next step for every kind whose object has plain create, update and delete calls.
+ * Decides the single next step for every kind whose objects have plain create, update and delete calls.
  *
- * The planner decides in this order: deletion, an open create, the binding (confirmed, adopted or created), the object's absence,
- * its difference from the spec, and what the kind itself still wants. Everything that the planner knows comes with the pass, so the
- * same pass gives the same step.
+ * The planner decides in this order: deletion, a create call with an unknown outcome, the binding to an object
+ * (confirmed, adopted or created), the object's absence, the object's difference from the spec, and the kind's own
+ * further steps. The planner uses only the data in the pass, so the same pass gives the same step.
  */
 import type { Json } from '../../../base/json.ts';
 import { isoSeconds } from '../../../base/time.ts';
@@ -59,7 +59,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
   if (found?.is !== 'seen') {
     const unseen = found?.is === 'unclear';
     const { facts } = pass.memory;
-    // The object is gone, so drop the facts about it.
+    // The object in the service is gone, so drop the status fields about it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
     return { unseen, facts: known, conditions: [], leftover };
   }
@@ -76,7 +76,8 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // The answer to a change was lost. Only a read that began after it shows whether the change must still be made.
+  // The answer to a change was lost. Only a read that began after the change shows whether the change must be sent
+  // again.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
   if (doubtful !== undefined) return doubtful;
@@ -97,7 +98,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  // A correction of drift is confirmed only by reads that begin after it.
+  // Only a read that begins after a correction of drift can confirm the correction.
   const { wrote } = pass;
   const unconfirmed = corrected === undefined || wrote === undefined ? undefined : readSince(plan, pass, id, wrote.at);
   if (unconfirmed !== undefined) return unconfirmed;
@@ -110,9 +111,10 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const late = lateArrival(pass, difference);
   if (late !== undefined) return late;
   const drifted = Object.keys(difference.differing);
-  const message = `differs from the spec in ${drifted.join(', ')}; drift is only reported`;
+  const message = `the service differs from the spec in ${drifted.join(', ')}; the difference is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  // Look again while the service refuses the list: after a few polls the object itself is read instead.
+  // Reconcile again after one poll interval while the service refuses the list: after a few intervals the object is
+  // read by its id instead.
   const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
   return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
@@ -122,31 +124,34 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
-  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; the newest values are sent once more then`;
+  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
 /**
- * Handles a difference in a field that the service cannot change: stalls where drift would be corrected, because a person has to
- * decide; otherwise only reports the difference.
+ * Handles a difference in a field that the service cannot change. Stalls if drift is to be corrected, because a person
+ * has to decide; otherwise only reports the difference.
  */
 function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {
   const { drift, managementPolicy } = plan.lifecycle(pass.spec);
   if (drift === 'Correct' && managementPolicy === 'Manage' && pass.account.managementPolicy === 'Manage') {
-    const message = `${plan.noun} ${id} has another ${field} than the spec, and the service cannot change it`;
+    const message = `the ${field} of ${plan.noun} ${id} differs from the spec, and the service cannot change this field`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const message = `differs from the spec in ${differing.join(', ')}; this is only reported, since the service cannot change ${field}`;
+  const message = `the service differs from the spec in ${differing.join(', ')}; the difference is only reported, since the service cannot change ${field}`;
   return { is: 'ready', reason: 'Observed', message, note: {} };
 }
 
 /**
- * The greatest number of corrections of drift that are sent without a later read that shows them. The first time, another writer
- * may have been faster.
+ * The greatest number of corrections that are sent although no later read shows their effect. More than one, because
+ * another writer may have changed the fields again in between.
  */
 const mostCorrections = 2;
 
-/** Returns the notes after a user asked to try again: corrections that no read has shown are counted from zero. */
+/**
+ * Returns the notes after a user asked to try again (`reconcile-at`): the count of corrections without a visible effect
+ * starts at zero.
+ */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
@@ -171,13 +176,13 @@ function correct(
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; it is not corrected for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; the operator does not correct ${contested.join(', ')} for now`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
   if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
-    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no read since shows it; it is not sent again until the spec changes or the service shows it`;
+    const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; the change is not sent again until the spec changes or the service shows the new value`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
   const held = plan.mustWait?.(pass, changed);
@@ -195,7 +200,7 @@ function correct(
       ...meanwhile(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      // If a change takes several calls, only the last call is checked for its effect.
+      // If a change takes several calls, only the effect of the last call is checked.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) =>
@@ -204,7 +209,7 @@ function correct(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; its effect is read before it is sent again`,
+              message: `${words}: ${refusal.message}; before the call is sent again, the operator reads whether it had an effect`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: answeredAt },
             },
@@ -216,10 +221,11 @@ function correct(
   };
 }
 
-/** Decides the step for a bound object that is proved gone. */
+/** Decides the step when the object in the service is proved gone. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
-  // Note the proof, because an object that is proved gone but stays bound must not keep the account frozen.
+  // Note that the object is proved gone. An object that stays bound although it is gone must not keep the account
+  // frozen.
   const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     const message = `${plan.noun} ${id} is gone from the service and is not created again`;
@@ -227,7 +233,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   }
   const lost = waitWhileFrozen(pass);
   if (lost !== undefined) return { ...lost, note };
-  // Write the proof to status at once, so that later passes need not prove the absence again.
+  // Write to status at once that the object is gone, so that later reconciles need not prove the absence again.
   return {
     is: 'wait',
     reason: 'Creating',
@@ -247,14 +253,16 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 
 // ---- a bound object as the service shows it --------------------------------------------------------------------
 //
-// Guarantees: our own writes are believed over reads that began before them; a list that shows the value from before our
-// write, or not the object at all, counts only after a direct read says the same.
+// Guarantees: the operator's own writes count more than reads that began before them. A list that shows the value from
+// before a write, or that does not show the object at all, counts only after a read of the object itself says the same.
 
-/** For how many polls a list still counts after the service began to refuse it. */
+/** Number of poll intervals for which the last list still counts after the service began to refuse the list. */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
-/** Looks for a bound object, and asks for the reads that a safe answer needs. */
+/**
+ * Looks for the object in the service to which the resource is bound, and asks for the reads that a safe answer needs.
+ */
 function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const list = plan.list(pass);
   const listed = pass.view.one(list, id);
@@ -271,8 +279,8 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
 }
 
 /**
- * Returns for how long the service has refused this list. Items of a refused list may be gone. A list that is only out of reach
- * still counts.
+ * Returns for how long the service has refused this list; zero if the list is readable or only unreachable. Items of a
+ * refused list may be gone.
  */
 function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
   const problem = view.problem(list);
@@ -282,7 +290,10 @@ function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number
     : 0;
 }
 
-/** True when a list shows another value than our own write of less than a horizon ago: the list may be outdated. */
+/**
+ * True when a list contradicts a value that the operator wrote only a short time ago (`--horizon-seconds`): the list
+ * may be outdated.
+ */
 function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
   if (wrote === undefined || pass.monotonicMs - wrote.at > pass.horizonMs) return false;
@@ -300,14 +311,15 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 
 // ---- an object that the spec names -----------------------------------------------------------------------------
 //
-// Binds the object that `spec.externalId` names, after resolving a create in doubt.
+// Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known.
 //
-// Guarantees: the result of a lost call is found before another object is bound in its place, and is published when it stays in
-// the service. An object of another resource or account is not bound.
+// Guarantees: the result of a create call with a lost answer is found before the resource is bound to a different
+// object, and an event says when that result stays in the service. An object that another resource owns, or of another
+// account, is not bound.
 
 /**
- * Resolves a create in doubt before anything else. Returns undefined when there is none, and when reads cannot tell what it made
- * but spec.externalId does.
+ * Decides the step for a create call with an unknown outcome, before anything else is decided. Returns undefined when
+ * there is no such call, and also when reads are ambiguous but spec.externalId names the object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
@@ -319,14 +331,16 @@ function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   return isNamed && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if an object may be the result of the create in doubt, as far as reads can tell. */
+/** True if an object may be the result of the create call with the unknown outcome, as far as reads can tell. */
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
   const { create } = pass.memory.journal ?? {};
   if (create === undefined || item === undefined || create.excluded.includes(id)) return false;
   return plan.markerOf === undefined ? isSameName(plan.nameOf(item), create.name) : isMarked(plan, pass, item);
 }
 
-/** Returns the verdict when an older resource owns an object; undefined when none does. `one` is the word for the object. */
+/**
+ * Returns a verdict when an older resource owns an object; undefined when none does. `one` is the noun for the object.
+ */
 export function claimedByOlder(
   { claimant }: Pass,
   id: string,
@@ -335,15 +349,16 @@ export function claimedByOlder(
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   const other = claimant(id);
   if (other?.goesFirst !== true) return undefined;
-  const message = `${what} belongs to ${other.name}, which is older; one ${one} has one owner`;
+  const message = `${what} belongs to ${other.name}, which is older; each ${one} can have only one owner`;
   return { is: 'stall', reason: 'Claimed', message };
 }
 
-/** Binds the object that `spec.externalId` names: adopts the object, or confirms that a presumed one is ours. */
+/** Binds the object that `spec.externalId` names: adopts the object, or records that this resource created it. */
 function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const what = `spec.externalId names ${plan.noun} ${id}`;
   const isBound = pass.memory.id === id;
-  // Refuse before naming an owner, so that nobody without the right to adopt learns about the objects of others.
+  // Check the right to adopt before naming an owner, so that nobody without that right learns about the objects of
+  // others.
   const refused = isBound ? undefined : notGranted(what, pass.account, plan.lifecycle(pass.spec).adoption);
   if (refused !== undefined) return refused;
   const claimed = claimedByOlder(pass, id, `${plan.noun} ${id}`);
@@ -352,14 +367,14 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
   if (found.is === 'gone') {
-    const message = `${what}, which does not exist`;
+    const message = `${what}, which does not exist in the service`;
     return { is: 'stall', reason: 'NotFound', message };
   }
   if (!isOfAccount(plan, pass, { id, item: found.seen.item })) {
     const list = plan.list(pass);
     const isOld = (pass.view.one(list, id)?.snapshot.begunAt ?? pass.askedAt) < pass.askedAt;
     if (isOld) return readOf(pass, list, pass.askedAt);
-    const message = `${what}, which account ${pass.account.accountId} does not show`;
+    const message = `${what}, which is not an object of account ${pass.account.accountId}`;
     return { is: 'stall', reason: 'NotFound', message };
   }
   const ownership = mayBeMade(plan, pass, id, found.seen.item) ? 'Created' : 'Adopted';
@@ -378,7 +393,7 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
 
 // ---- the parts of a plan that many kinds share -----------------------------------------------------------------
 
-/** The fields of a spec that objects of the service share. */
+/** The fields that the specs of many kinds share: name, id and lifecycle. */
 interface ObjectSpec {
   readonly name?: string | undefined;
   readonly externalId?: string | undefined;

@@ -1,9 +1,9 @@
 /**
- * Deletes an object in the service before its Kubernetes resource. The finalizer is removed only when the deletion in the service
- * is proved.
+ * Deletes the object in the service before its Kubernetes resource. The finalizer is removed only when the deletion in
+ * the service is proved.
  *
- * Guarantees: an object that we did not create, or that is only presumed to be ours, is never deleted; an open create is resolved
- * before the deletion.
+ * Guarantees: an object that the resource did not create, or only presumably created, is never deleted. A create call
+ * with an unknown outcome is cleared up before the deletion.
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
@@ -29,20 +29,26 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
   return removeBound(plan, pass, id);
 }
 
-/** Says why the object stays in the service; empty when there is no object, undefined when the object has to be deleted. */
+/**
+ * Says that the object stays in the service, and why; empty when there is no object, undefined when the object has to
+ * be deleted.
+ */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // Check the annotation again: it may be newer than the check in `releasedWithoutCall`, since the answer to a status write may bring it.
+  // Check the annotation `on-delete` again, because the answer to a status write may have brought a newer value.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
-  if (ownership === 'Presumed') return `${stays}: it is only presumed to be ours`;
+  if (ownership === 'Presumed') return `${stays}, because it is not certain that this resource created it`;
   const onDelete = lifecycle.onDelete ?? (ownership === 'Adopted' ? 'Retain' : 'Delete');
   return onDelete === 'Retain' && id !== undefined ? stays : undefined;
 }
 
-/** Releases a resource without an id, unless the service has an object with its mark: the status may have been lost. */
+/**
+ * Removes the finalizer of a resource without an id. First looks for an object with the resource's ownership mark,
+ * because the status may have been lost.
+ */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
   if (plan.markerOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };
   const list = plan.list(pass);
@@ -66,7 +72,7 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       return { is: 'release', ...(stays !== undefined && { stays }) };
     }
     if (pass.wrote !== undefined && pass.monotonicMs - pass.wrote.at < pass.horizonMs) {
-      const message = `${plan.noun} ${id} was deleted and still shows; waiting until it is gone`;
+      const message = `${plan.noun} ${id} was deleted, but the service still shows it; waiting until it is gone`;
       const note = { removedAt: direct.snapshot.begunAt + 1 };
       return { is: 'wait', reason: 'Deleting', message, retryInMs: lagMs, note };
     }

@@ -1,33 +1,38 @@
 /**
- * Builds the schemas of specs and statuses from the parts of zod that can become a Kubernetes schema.
+ * Builds the schemas of specs and statuses from those parts of zod that can be converted to a Kubernetes schema.
  *
- * Guarantees: each part has a description and bounds; what zod refuses, the API server refuses, and the other way round.
+ * Guarantees: each field has a description and bounds. zod and the API server refuse the same values.
  *
- * Assumes: a kind uses nothing else of zod; `crd/structural.ts` throws on anything else.
+ * Assumes: a kind uses no other parts of zod; `crd/structural.ts` throws an error for any other part.
  */
 import { z } from 'zod';
 
-/** Marks a text whose default is `metadata.name`. From this mark the generator makes a rule at the root of the schema. */
+/**
+ * Annotates the schema of a string field whose default is `metadata.name`. The generator then adds a rule at the root
+ * of the schema.
+ */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
-/** The details of a text whose default is `metadata.name`. */
+/** Options of a string field whose default is `metadata.name`. */
 export interface OwnName {
-  /** The reason that the name can never be changed; undefined if it can. */
+  /** The reason why the name can never be changed; undefined if the name can be changed. */
   readonly fixed: string | undefined;
 }
 
 interface TextBounds {
   readonly max: number;
   readonly min?: number;
-  /** A pattern that is valid both in JavaScript and in RE2. */
+  /** A regular expression that is valid both in JavaScript and in RE2. */
   readonly pattern?: string;
 }
 
-/** Builds the schema of a text. Its length counts characters as the API server does, not UTF-16 units. */
+/**
+ * Builds the schema of a string. Its length is counted in characters, like the API server does, not in UTF-16 units.
+ */
 export function text(description: string, bounds: TextBounds): z.ZodString {
   const { max, min = 0, pattern } = bounds;
   const counted = z.string().refine((value) => isLong(value, min, max), {
-    error: min === 0 ? `at most ${max} characters` : `between ${min} and ${max} characters`,
+    error: min === 0 ? `must have at most ${max} characters` : `must have between ${min} and ${max} characters`,
   });
   const matched = pattern === undefined ? counted : counted.regex(new RegExp(pattern, 'u'), `must match ${pattern}`);
   return matched.meta({ description, maxLength: max, ...(min > 0 && { minLength: min }) });
@@ -39,8 +44,8 @@ function isLong(value: string, min: number, max: number): boolean {
 }
 
 /**
- * Builds the schema of a name in the service. Without it, the object's own name is used. `fixed` says why the name can never be
- * changed.
+ * Builds the schema of a name in the service that defaults to the name of the Kubernetes object. `fixed` says why the
+ * name can never be changed.
  */
 export function ownName(
   description: string,
@@ -57,24 +62,29 @@ export function serviceId(description: string): z.ZodString {
   return text(description, { min: 1, max: 128, pattern: '^[A-Za-z0-9._:-]+$' });
 }
 
-/** Builds the schema of an id in status. The id is compared with what the service shows, so it may be longer than an id in a spec. */
+/**
+ * Builds the schema of an id in status. The id may be longer than an id in a spec, because the service may show longer
+ * ids.
+ */
 export function idAsShown(description: string): z.ZodString {
   return text(description, { max: 256 });
 }
 
-/** Builds the schema of a time in status. A text that is not a time is left out before status is written (see `fit`). */
+/**
+ * Builds the schema of a time in status. A text that is not a time is left out before status is written (see `fit`).
+ */
 export function time(description: string): z.ZodString {
   return annotated(text(description, { max: 64 }), { format: 'date-time' });
 }
 
-/** Builds the schema of a moment in UTC, such as 2026-01-31T12:00:00Z. The text is kept as it was written. */
+/** Builds the schema of a time in UTC, such as 2026-01-31T12:00:00Z. The text is stored as it was written. */
 export function moment(description: string): z.ZodString {
   const pattern =
     '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]([.][0-9]{1,9})?Z$';
   return annotated(text(description, { min: 20, max: 30, pattern }), { format: 'date-time' });
 }
 
-/** Builds the schema of a whole number. Put the unit into the field's name. */
+/** Builds the schema of a whole number. The name of the field should contain its unit. */
 export function integer(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodInt {
   return z.int().min(bounds.min).max(bounds.max).meta({ description });
 }
@@ -89,7 +99,7 @@ export function flag(description: string): z.ZodBoolean {
   return z.boolean().meta({ description });
 }
 
-/** Builds the schema of one word out of a closed set. */
+/** Builds the schema of a field that takes one of a few fixed words. */
 export function choice<const Words extends readonly [string, ...string[]]>(description: string, words: Words) {
   return z.enum(words).meta({ description });
 }
@@ -112,24 +122,32 @@ interface Size {
   readonly min?: number;
 }
 
-/** Builds the schema of a list that is replaced as a whole. */
+/** Builds the schema of a list that server-side apply replaces as a whole. */
 export function listOf<Item extends z.ZodType>(description: string, item: Item, size: Size): z.ZodArray<Item> {
   const list = sized(z.array(item), size);
   return annotated<z.ZodArray<Item>>(list, { description, 'x-kubernetes-list-type': 'atomic' });
 }
 
-/** Builds the schema of a list of scalars without repetition. Several writers may share the list. */
+/**
+ * Builds the schema of a list of strings or numbers without duplicates. Several writers may share the list in
+ * server-side apply.
+ */
 export function setOf<Item extends z.ZodType<string | number>>(
   description: string,
   item: Item,
   size: Size,
 ): z.ZodArray<Item> {
   const list: z.ZodArray<Item> = sized(z.array(item), size);
-  const unique = list.refine((items) => new Set(items).size === items.length, { error: 'must not repeat an item' });
+  const unique = list.refine((items) => new Set(items).size === items.length, {
+    error: 'must not contain the same item twice',
+  });
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
-/** Builds the schema of a list of objects that are identified by the values of some fields. Several writers may share the list. */
+/**
+ * Builds the schema of a list of objects that are identified by the values of some fields. Several writers may share
+ * the list in server-side apply.
+ */
 export function listByKey<Item extends z.ZodObject>(
   description: string,
   item: Item,
@@ -138,7 +156,7 @@ export function listByKey<Item extends z.ZodObject>(
 ): z.ZodArray<Item> {
   const identity = (value: Readonly<Record<string, unknown>>) => JSON.stringify(keys.map((key) => value[key]));
   const unique = sized(z.array(item), size).refine((items) => new Set(items.map(identity)).size === items.length, {
-    error: `must not repeat ${keys.join(' and ')}`,
+    error: `must not contain two items with the same ${keys.join(' and ')}`,
   });
   return annotated(unique, {
     description,
@@ -151,7 +169,7 @@ function sized<Item extends z.ZodType>(list: z.ZodArray<Item>, { max, min }: Siz
   return min === undefined ? list.max(max) : list.max(max).min(min);
 }
 
-/** Builds the schema of a map with any keys, whose values all have one schema. */
+/** Builds the schema of a map with any keys, whose values all have the same schema. */
 export function mapOf<Value extends z.ZodType>(
   description: string,
   value: Value,
@@ -159,11 +177,11 @@ export function mapOf<Value extends z.ZodType>(
 ): z.ZodRecord<z.ZodString, Value> {
   const { maxProperties, maxKeyLength } = bounds;
   const counted = z.record(z.string(), value).refine((map) => Object.keys(map).length <= maxProperties, {
-    error: `at most ${maxProperties} entries`,
+    error: `must have at most ${maxProperties} entries`,
   });
   return withRule(annotated(counted, { description, maxProperties }), {
     rule: `self.all(key, size(key) <= ${maxKeyLength})`,
-    message: `each name has at most ${maxKeyLength} characters`,
+    message: `each name must have at most ${maxKeyLength} characters`,
     check: (map) => Object.keys(map).every((key) => isLong(key, 0, maxKeyLength)),
   });
 }
@@ -181,23 +199,30 @@ export function objectRef(description: string) {
 }
 
 /**
- * Builds the schema of a reference to an object: by name to one in the same namespace, or by id to one of the service. `word` is
- * the interface's name of the id.
+ * Builds the schema of a reference, either by name to a resource in the same namespace, or by id to an object in the
+ * service. `word` is the name of the id in the service's API.
  */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameInNamespace.optional(),
-    externalId: serviceId(`The id in the service, where no resource stands for it (interface: ${word}).`).optional(),
+    externalId: serviceId(
+      `The id of the object in the service, for an object without a resource in this namespace (API field: ${word}).`,
+    ).optional(),
   });
   return exactlyOne(ref, ['name', 'externalId']);
 }
 
-/** Returns the fields of a text that may be given in plain text, or come from a Secret or ConfigMap of the same namespace. */
+/**
+ * Returns the schemas of `value` and `valueFrom`, for a text in plain sight or from a Secret or ConfigMap in the same
+ * namespace.
+ */
 export function valueOrSource() {
   return {
-    value: text('The value itself; everyone who may read this resource can read it.', { max: 16_384 }).optional(),
+    value: text('The value as plain text; everyone who may read this resource can read the value.', {
+      max: 16_384,
+    }).optional(),
     valueFrom: exactlyOne(
-      fields('Where the value comes from; set exactly one of secretKeyRef and configMapKeyRef.', {
+      fields('The source of the value; set exactly one of secretKeyRef and configMapKeyRef.', {
         secretKeyRef: keyRef('Secret').optional(),
         configMapKeyRef: keyRef('ConfigMap').optional(),
       }),
@@ -206,7 +231,7 @@ export function valueOrSource() {
   };
 }
 
-/** Builds the schema of an object that holds a text: its value, or the Secret or ConfigMap that the value comes from. */
+/** Builds the schema of an object with either a `value`, or a `valueFrom` that names a Secret or ConfigMap. */
 export function givenText(description: string) {
   return exactlyOne(fields(`${description} Set exactly one of value and valueFrom.`, valueOrSource()), [
     'value',
@@ -214,10 +239,10 @@ export function givenText(description: string) {
   ]);
 }
 
-/** Builds the schema of a text that only a Secret may hold. */
+/** Builds the schema of a text that can come only from a Secret. */
 export function secretText(description: string) {
   return fields(description, {
-    valueFrom: fields('Where the value comes from.', { secretKeyRef: keyRef('Secret') }),
+    valueFrom: fields('The source of the value.', { secretKeyRef: keyRef('Secret') }),
   });
 }
 
@@ -228,23 +253,26 @@ function keyRef(kind: string) {
   });
 }
 
-/** Builds the schema of the kind's own fields of status. Every field may be absent. */
+/** Builds the schema of those status fields that only one kind has. Every field may be absent. */
 export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(shape: Shape) {
-  return shown('What the service shows of the object.', shape);
+  return shown('The state of the object as the service shows it.', shape);
 }
 
-/** The longest annotation value that status holds, in characters as the API server counts them. */
+/** The greatest length of an annotation's value in status, in characters as the API server counts them. */
 const longestToken = 256;
 
-/** Builds the schema of an annotation's value in status. The value is written once what the annotation asks for was done. */
+/**
+ * Builds the schema of the status field that stores the handled value of an annotation. The value is written when the
+ * operator has done what the annotation asks for.
+ */
 export function handledToken(annotation: string) {
-  const description = `The newest value of the annotation ${annotation} that was handled; any text, no time of ours.`;
+  const description = `The newest value of the annotation ${annotation} that the operator has handled. The value can be any text.`;
   return text(description, { max: longestToken }).optional();
 }
 
 /**
- * Returns the value of an annotation, cut between characters to what fits into status. Status has the cut value: compared with it,
- * an uncut value would count as new again and again.
+ * Returns the value of an annotation, cut to the length that status can store. Status stores the cut value, so the
+ * uncut value would never equal it and would always count as new.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -257,15 +285,16 @@ export function tokenIn(
 
 // ---- rules over several fields ---------------------------------------------------------------------------------
 //
-// Rules over several fields: each is stated once for the API server (CEL) and once for our own parse (a function), side by side.
+// Rules over several fields. Each rule is written twice, side by side: as CEL for the API server, and as a function for
+// the operator's own parser.
 //
-// Transition rules compare with the object before the change; only the API server can check those, and only on nodes that
-// cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
+// Transition rules compare an object with its state before the change. Only the API server can check them, and only on
+// schema nodes that cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
 
-/** The name of the field that holds rules in a Kubernetes schema. */
+/** The name of the field that contains validation rules in a Kubernetes schema. */
 export const rulesKey = 'x-kubernetes-validations';
 
-/** A rule as the custom resource definition contains it. */
+/** A validation rule as the custom resource definition contains it. */
 export interface CelRule {
   readonly rule: string;
   readonly message: string;
@@ -273,22 +302,25 @@ export interface CelRule {
   readonly reason?: 'FieldValueRequired' | 'FieldValueInvalid' | 'FieldValueForbidden';
 }
 
-/** A rule with a function for our own parser. The rule and the function must accept and refuse the same values. */
+/**
+ * A validation rule with a function for the operator's own parser. The rule and the function must accept and refuse the
+ * same values.
+ */
 export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
 }
 
-/** Returns the same schema with more annotations; earlier ones stay. */
+/** Returns the same schema with more annotations; its earlier annotations stay. */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
   return schema.meta({ ...schema.meta(), ...more });
 }
 
-/** Returns the rules that a schema has so far. */
+/** Returns the validation rules that a schema has so far. */
 export function rulesOf(schema: z.ZodType): readonly CelRule[] {
   return (schema.meta()?.[rulesKey] ?? []) as readonly CelRule[];
 }
 
-/** Returns the same schema with one more rule. */
+/** Returns the same schema with one more validation rule. */
 export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z.output<Schema>>): Schema {
   const { check, ...cel } = asked;
   const path = cel.fieldPath?.split('.').filter((part) => part !== '');
@@ -299,7 +331,7 @@ export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z
   return withCel(refined, schema, cel);
 }
 
-/** Returns the same schema with one more rule, which compares the value with the value before the change. */
+/** Returns the same schema with one more validation rule, which compares the new value with the old value. */
 export function withTransition<Schema extends z.ZodType>(schema: Schema, cel: CelRule): Schema {
   return withCel(schema, schema, cel);
 }
@@ -308,15 +340,19 @@ function withCel<Schema extends z.ZodType>(schema: Schema, before: z.ZodType, ce
   return annotated(schema, { ...before.meta(), [rulesKey]: [...rulesOf(before), cel] });
 }
 
-/** Returns the same schema, whose value can never be changed; `message` says what to do instead. */
+/**
+ * Returns the same schema with the rule that the value can never be changed. `message` tells the user what to do
+ * instead.
+ */
 export function immutable<Schema extends z.ZodType>(schema: Schema, message: string): Schema {
   return withTransition(schema, { rule: 'self == oldSelf', message, reason: 'FieldValueForbidden' });
 }
 
 /**
- * Returns the rule that a field must not be changed, added or removed.
+ * Returns a CEL rule that forbids to change, add or remove a field.
  *
- * Optional values (`self.?a == oldSelf.?a`) would read better, but the API server cannot estimate the cost of comparing them.
+ * Optional values (`self.?a == oldSelf.?a`) would be shorter, but the API server cannot estimate the cost of comparing
+ * them.
  */
 function sameField(path: string): string {
   return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;
@@ -324,7 +360,7 @@ function sameField(path: string): string {
 
 type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
 
-/** Returns the same object schema, in which the named fields can never be changed, added or removed later. */
+/** Returns the same object schema with rules that the named fields can never be changed, added or removed later. */
 export function immutableFields<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
@@ -339,7 +375,7 @@ export function immutableFields<Schema extends z.ZodObject>(
   return added.reduce((so, cel) => withTransition(so, cel), schema);
 }
 
-/** Returns the same object schema, in which exactly one of the named fields must be set. */
+/** Returns the same object schema with the rule that exactly one of the named fields must be set. */
 export function exactlyOne<Schema extends z.ZodObject>(schema: Schema, names: readonly FieldOf<Schema>[]): Schema {
   return withRule(schema, {
     rule: `${presences(names)}.exists_one(given, given)`,
@@ -348,7 +384,7 @@ export function exactlyOne<Schema extends z.ZodObject>(schema: Schema, names: re
   });
 }
 
-/** Returns the same object schema, in which at most one of the named fields may be set. */
+/** Returns the same object schema with the rule that at most one of the named fields may be set. */
 export function atMostOne<Schema extends z.ZodObject>(schema: Schema, names: readonly FieldOf<Schema>[]): Schema {
   return withRule(schema, {
     rule: `${presences(names)}.filter(given, given).size() <= 1`,
@@ -373,16 +409,17 @@ const reserved = new Set(
   ),
 );
 
-/** Returns the name that a field has in CEL, where reserved words are escaped. */
+/** Returns the name of a field in CEL, where reserved words are escaped. */
 export function celName(name: string): string {
   return reserved.has(name) ? `__${name}__` : name;
 }
 
 // ---- a value that fits its schema ------------------------------------------------------------------------------
 //
-// Cuts a status to its schema, because the API server refuses a whole status that does not fit.
+// Cuts a status to its schema, because the API server refuses a whole status if one field does not fit.
 //
-// Only fields for people are cut, never the journal: bytes that are sent again must be the same bytes.
+// Only fields for people are cut, never the journal: it may contain a request body that must be sent again byte for
+// byte.
 //
 // Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
 
@@ -392,7 +429,7 @@ export interface Cut {
   readonly total: number;
 }
 
-/** A node of the JSON schema that zod makes of a schema. */
+/** A node of the JSON schema that zod generates from a schema. */
 export interface SchemaNode {
   readonly type?: string;
   readonly format?: string;
@@ -411,8 +448,8 @@ export interface SchemaNode {
 const nodes = new WeakMap<z.ZodType, SchemaNode>();
 
 /**
- * Cuts a value to its schema: texts and lists lose their end, whole numbers lose their fraction, numbers go to the nearest bound,
- * and unknown fields and invalid times are dropped. Also returns the lists that were cut.
+ * Cuts a value to its schema: long texts and lists are shortened, whole numbers lose their fraction, numbers are moved
+ * to the nearest bound, and unknown fields and invalid times are dropped. Also returns which lists were cut.
  */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): { value: Value; cut: readonly Cut[] } {
   let node = nodes.get(schema);
@@ -436,13 +473,10 @@ function bounded({ minimum, maximum }: SchemaNode, value: number): number {
   return Math.min(Math.max(value, minimum ?? value), maximum ?? value);
 }
 
-// The form of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
+// The format of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/**
- * True for a value that is not a time although its schema asks for one. Because of such a value the API server would refuse the
- * whole status.
- */
+/** True for a value that must be a time but is not. The API server would refuse a whole status with such a value. */
 function isNoTime({ format }: SchemaNode, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))

@@ -1,4 +1,4 @@
-/** The schema of the status fields that every kind has. Status is cut to this schema before it is written. */
+/** The schema of the status fields that every kind has. A status is cut to this schema before it is written. */
 import {
   choice,
   facts,
@@ -18,117 +18,145 @@ const generation = (description: string) => integer(description, { min: -1, max:
 const host = (description: string) => text(description, { max: 300 });
 
 /** The schema of a condition. Its limits are those of metav1.Condition. */
-export const Condition = shown('One aspect of the object.', {
-  type: text('What it is about: Ready, Reconciling, Stalled, Synced, or an aspect of this kind.', {
+export const Condition = shown('A condition: one aspect of the state of the object.', {
+  type: text('The type of the condition: Ready, Reconciling, Stalled, Synced, or a type that only some kinds have.', {
     min: 1,
     max: 316,
     pattern: '^[A-Za-z][A-Za-z0-9]*$',
   }),
-  status: choice('Whether it holds.', ['True', 'False', 'Unknown']),
-  observedGeneration: generation('The generation of the spec that it is about.').optional(),
-  lastTransitionTime: time('When its status last changed.'),
-  reason: text('Why, as one word; the reference page of the kind explains each.', {
-    min: 1,
-    max: 1024,
-    pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
-  }),
-  message: text('Why, as a sentence.', { max: 32_768 }),
+  status: choice('The status of the condition.', ['True', 'False', 'Unknown']),
+  observedGeneration: generation('The generation of the spec for which the condition was computed.').optional(),
+  lastTransitionTime: time('The time at which the status of the condition last changed.'),
+  reason: text(
+    'The reason for the status of the condition, as one word; the reference page of the kind explains each reason.',
+    {
+      min: 1,
+      max: 1024,
+      pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
+    },
+  ),
+  message: text('The reason for the status of the condition, as a sentence.', { max: 32_768 }),
 });
 
-/** The greatest number of ids that a journal entry of a create can exclude. */
+/** The greatest number of object ids that the journal entry of a create call can list as existing before the call. */
 export const mostExcluded = 1_000;
 
-/** The schema of a journal entry. */
-export const Journal = shown('A call that was begun and must not happen twice; written before anything is sent.', {
-  operation: text('What it does.', { max: 64 }),
-  attempt: integer('Which attempt at the call it is.', { min: 0, max: 1_000_000 }),
-  endpoint: host('The host that it is sent to.'),
-  accountId: text('The account that it is sent to.', { max: 128 }),
-  startedAt: text('When it was begun.', { max: 64 }),
-  deadlineSeconds: integer('How long it may take, in seconds.', { min: 0, max: 1_000_000 }),
-  digest: text('A keyed fingerprint of what is sent.', { max: 256 }),
-  create: shown('What a creation needs to be found again when its answer is lost.', {
-    collection: text('The list of the service that the new object belongs to.', { max: 256 }),
+/** The schema of a journal entry in status: a call that must not happen twice. */
+export const Journal = shown('A call that must not happen twice; written to status before the call is sent.', {
+  operation: text('The operation of the call, such as create.', { max: 64 }),
+  attempt: integer('The number of the attempt to make the call.', { min: 0, max: 1_000_000 }),
+  endpoint: host('The host to which the call is sent.'),
+  accountId: text('The account to which the call is sent.', { max: 128 }),
+  startedAt: text('The time at which the call began.', { max: 64 }),
+  deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
+  digest: text('A keyed fingerprint of the request.', { max: 256 }),
+  create: shown('Data to find the created object when the answer to a create call is lost.', {
+    collection: text('The list of the service that shows the new object.', { max: 256 }),
     name: text('The name of the new object.', { max: 256 }),
-    excluded: listOf('Ids of the objects of that name that were there before.', idAsShown('An id.'), {
+    excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
       max: mostExcluded,
     }),
-    serviceTime: text("The service's own clock when the ids in excluded were read.", { max: 64 }).optional(),
+    serviceTime: text("The time on the service's own clock when the ids in excluded were read.", {
+      max: 64,
+    }).optional(),
   }).optional(),
-  conflicted: text('What the service said when it answered with a conflict; one fresh read decides what that was.', {
-    max: 1024,
+  conflicted: text(
+    'The message with which the service refused the call; one fresh read finds out whether an earlier try was carried out.',
+    {
+      max: 1024,
+    },
+  ).optional(),
+  before: text('The state of the object right before the call.', { max: 256 }).optional(),
+  requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
+  payload: text('The exact body of a request with a requestId, so that the same bytes can be sent again.', {
+    max: 32_768,
   }).optional(),
-  before: text('How the object looked right before the call.', { max: 256 }).optional(),
-  requestId: text('The id under which the service knows the call.', { max: 64 }).optional(),
-  payload: text('The exact body of a call that the service knows by its id.', { max: 32_768 }).optional(),
 });
 
 const value = (description: string) => text(description, { max: 1024 });
 
-/** The schema of what was last applied as a whole: the generation, and fingerprints of values that the service does not show. */
-export const Applied = shown('What was last applied as a whole.', {
-  generation: generation('The generation of the spec.'),
-  prints: mapOf('Keyed fingerprints of what the service does not show back.', text('A fingerprint.', { max: 256 }), {
+/**
+ * The schema of `status.internal.applied`: the generation whose whole spec was applied last, and fingerprints of values
+ * that the service does not show.
+ */
+export const Applied = shown('The spec that was last applied as a whole.', {
+  generation: generation('The generation of the spec that was last applied as a whole.'),
+  prints: mapOf('Keyed fingerprints of values that the service does not show.', text('A fingerprint.', { max: 256 }), {
     maxProperties: 600,
     maxKeyLength: 300,
   }),
-  unshown: flag('True when the service accepted a change but no read since shows it.').optional(),
+  unshown: flag('True when the service accepted a change but no later read shows the change.').optional(),
 });
 
 /** The schema of a difference between the spec and the service. */
-export const Drift = shown('A difference.', {
+export const Drift = shown('A difference between the spec and the service.', {
   field: text('The field.', { max: 256 }),
-  desired: value('What the spec asks for; (redacted) for a secret.'),
-  observed: value('What the service shows; (redacted) for a secret.'),
+  desired: value('The value in the spec; (redacted) for a secret.'),
+  observed: value('The value that the service shows; (redacted) for a secret.'),
 });
 
-/** The fields under `status.internal`, which the operator reads back. They are never cut, because a cut entry could not be used. */
+/**
+ * The fields under `status.internal` that the operator reads back. They are never cut, because the operator could not
+ * use a cut value.
+ */
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: Applied.optional(),
-  binding: shown('Where the object is bound to; nothing is sent anywhere else.', {
+  binding: shown('The host and account to which the object is bound; nothing is sent to a different host or account.', {
     endpoint: host('The host of the service.'),
     accountId: text('The account.', { max: 128 }),
   }).optional(),
   ownership: choice(
-    'Created by this resource, Adopted because it existed before, or Presumed to be the one that a lost call created.',
+    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call whose answer was lost.',
     ['Created', 'Adopted', 'Presumed'],
   ).optional(),
 };
 
-/** The schema of the status fields of every kind that the engine writes. */
+/** The schema of those status fields of every kind that the engine writes. */
 export const CommonStatus = facts({
   observedGeneration: generation(
-    'The generation of the spec that this status is about; -1 before the first look.',
+    'The generation of the spec for which this status was computed; -1 before the first reconcile.',
   ).optional(),
-  conditions: listByKey('The state of the object, one aspect each; Ready sums them up.', Condition, ['type'], {
-    max: 20,
-  }).optional(),
+  conditions: listByKey(
+    'The conditions of the object, one for each aspect of its state; Ready sums them up.',
+    Condition,
+    ['type'],
+    {
+      max: 20,
+    },
+  ).optional(),
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
-  drift: listOf('Where the service differs from the spec.', Drift, { max: 100 }).optional(),
+  drift: listOf('The differences between the spec and the service.', Drift, { max: 100 }).optional(),
   unverified: listOf(
-    'Fields that are written but never shown back, so that a difference would not be noticed.',
+    'Fields that are sent to the service but that the service never shows, so that a difference would not be noticed.',
     text('A field.', { max: 256 }),
     { max: 100 },
   ).optional(),
-  leftover: listOf('What an earlier spec set and the interface cannot take back.', text('A field.', { max: 256 }), {
-    max: 100,
-  }).optional(),
-  wouldDo: text('The next call that would be made, in words, while the object is only observed.', {
-    max: 1024,
-  }).optional(),
+  leftover: listOf(
+    'Fields that an earlier spec set and that keep their value in the service, because the API cannot clear them.',
+    text('A field.', { max: 256 }),
+    {
+      max: 100,
+    },
+  ).optional(),
+  wouldDo: text(
+    'A description of the next call that would be sent to the service if the object were not only observed.',
+    {
+      max: 1024,
+    },
+  ).optional(),
   truncated: listByKey(
-    'Lists of this status that were cut to fit.',
-    shown('A list.', {
-      field: text('The list.', { max: 256 }),
-      total: integer('How many entries there are.', { min: 0, max: 2_000_000_000 }),
+    'Lists in this status that were shortened to fit the schema.',
+    shown('A shortened list.', {
+      field: text('The name of the list.', { max: 256 }),
+      total: integer('The number of entries before the list was shortened.', { min: 0, max: 2_000_000_000 }),
     }),
     ['field'],
     { max: 20 },
   ).optional(),
 });
 
-/** Builds the schema of the status field that has an object's id in the service. */
+/** Builds the schema of the status field that contains an object's id in the service. */
 export function idOf(kind: string, word: string) {
-  return idAsShown(`The id of the ${kind} in the service (interface: ${word}).`).optional();
+  return idAsShown(`The id of the ${kind} in the service (API field: ${word}).`).optional();
 }
