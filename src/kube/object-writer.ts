@@ -1,9 +1,10 @@
 /**
- * Writes the status and the finalizer of our objects. Nothing else writes them.
+ * Writes the status and the finalizer of our objects. No other code writes them.
  *
- * Guarantees: a write carries uid and resourceVersion, so it never changes a version of the object that the writer did not
- * see, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
- * status records the answer of the service, unless the object is gone or its status has a journal that is no longer ours.
+ * Guarantees: a write carries uid and resourceVersion, so a write never changes a version of the object that the operator has
+ * not seen, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
+ * status records the answer of the service, unless the object is gone or `render` returns undefined because the journal in
+ * status has changed.
  */
 import { Backoff, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -74,17 +75,17 @@ export class KubeObjectWriter implements ObjectWriter {
     }
   }
 
-  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
+  /** Writes the status of our objects, and adds and removes our finalizer. */
   hold(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, [finalizer]));
   }
 
-  /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object at once. */
   release(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, []));
   }
 
-  /** Replaces the whole status of this version of the object, unless the status is the same already. */
+  /** Replaces the whole status of this version of the object, unless the object has this status already. */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
     const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
@@ -98,7 +99,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return now;
   }
 
-  /** Replaces the whole list of finalizers, on exactly this version of the object: those of others stay, and `ours` are added. */
+  /** Replaces the list of finalizers of exactly this version of the object: keeps the finalizers of others and adds `ours`. */
   async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
@@ -113,7 +114,7 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** Waits for a write. Returns conflict and absence as results; throws any other failure. */
+/** Waits for a write. Returns a conflict or a missing object as a result; throws any other failure. */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

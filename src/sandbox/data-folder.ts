@@ -5,10 +5,10 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
-/** The data folder of a sandbox, which this process has locked. */
+/** The data folder of a sandbox; this process holds the lock of the folder. */
 export interface DataFolder {
   readonly dir: string;
-  /** How many processes of an earlier start were still running in this folder and were ended. */
+  /** The number of processes of an earlier start that were still running in this folder and were ended. */
   readonly leftovers: number;
   /** Unlocks the data folder. A temporary folder is removed, a folder that the user named is kept. */
   readonly release: () => Promise<void>;
@@ -30,7 +30,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
 }
 
-/** Creates a temporary folder, whose name says its purpose, and locks it. */
+/** Creates and locks a temporary folder, whose name contains the purpose. */
 export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
@@ -68,7 +68,7 @@ export function isRunningIn(dir: string): boolean {
 /** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
-/** Reads the ports that the last start in this folder used. */
+/** Skip a folder without a lock, which belongs to a sandbox that is just starting or ending. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);
@@ -79,7 +79,7 @@ export function keepPorts(dir: string, ports: Ports): Promise<void> {
   return writeWhole(portsPath(dir), JSON.stringify(ports));
 }
 
-/** Writes a file in one step, so that a reader finds the old text or the new one, never a part. */
+/** Writes a file in one step, so that a reader finds the whole old text or the whole new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
   await writeFile(draft, text, { mode: 0o600 });

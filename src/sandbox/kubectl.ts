@@ -8,7 +8,7 @@ import { CannotStart } from './cannot-start.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';
 import { isRunningIn, keptFolder, runningFolders } from './data-folder.ts';
 
-/** Runs kubectl in the sandbox that is running, or in the one that is kept in the folder `data`; returns the exit code. */
+/** Runs kubectl in the running sandbox, or in the sandbox that the folder `data` keeps; returns the exit code. */
 export async function kubectl(
   binaries: Binaries,
   data: string | undefined,

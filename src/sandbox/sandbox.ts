@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..', '..');
 
 const ownRepository = { crds: join(root, 'crds'), samples: join(root, 'deploy', 'samples'), commands: ownCommands };
 
-/** The files of the repository that a sandbox uses; tests give their own. */
+/** The files of the repository that a sandbox uses; tests pass other files. */
 type Repository = Readonly<typeof ownRepository>;
 
 /** `apphosting sandbox`: runs Kubernetes, the simulator and the operator on this machine. Returns the exit code. */
@@ -73,7 +73,7 @@ async function runSandbox(
     return running.stop();
   });
   display.line(welcome(running, settings.data !== undefined));
-  // Print messages above the table from here on.
+  // From here on, print messages above the table.
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
@@ -128,7 +128,7 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
 /** Makes an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // `disconnect` comes when `npm start` is killed by any signal, because `npm start` has an IPC channel to this process.
+  // `disconnect` is emitted when any signal kills `npm start`, because `npm start` has an IPC channel to this process.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

@@ -7,7 +7,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** The hosts that the operator's own settings allow. */
+/** The rules of the operator's own settings about the hosts to which it may connect. */
 export interface HostRules {
   /** Allowed names (`api.example.com`) and suffixes (`*.example.com`); an empty list allows every public host. */
   readonly allowedHosts: readonly string[];
@@ -35,7 +35,7 @@ export class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
 }
 
-/** Parses a base URL, or says why the host rules refuse it. */
+/** Parses a base URL, or returns the reason why the host rules refuse the base URL. */
 export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { readonly refused: string } {
   const parsed = baseUrlIn(baseUrl);
   if ('refused' in parsed) return parsed;
@@ -118,7 +118,10 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
   }
 }
 
-/** Says why a host name must not have these addresses; undefined when all of them are allowed. */
+/**
+ * Returns the reason why the operator must not connect to a host with these addresses; undefined when all of the addresses are
+ * allowed.
+ */
 export function addressesFlaw(
   hostname: string,
   addresses: readonly { readonly address: string }[],
@@ -151,7 +154,7 @@ const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'f
   ipaddr.parseCIDR,
 );
 
-/** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and those of NAT64 (RFC 6052). */
+/** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and NAT64 addresses (RFC 6052). */
 const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
 
 /** Returns the kind of network that an address belongs to. */

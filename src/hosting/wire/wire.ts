@@ -39,7 +39,7 @@ export interface WireResponse {
   readonly text: string | undefined;
 }
 
-/** Says why no complete response arrived. If `start` was called, bytes may have been sent. */
+/** The reason why no complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
   /** A message written by the operator, which never quotes the server. */
@@ -50,10 +50,13 @@ export interface WireFailure {
 export type Wire = (request: WireRequest) => Promise<WireResponse | WireFailure>;
 
 const largestBytes = 8 * 1024 * 1024;
-/** The largest `spec.budget.concurrency`. With this many connections only the budget limits requests, and none waits for a connection. */
+/**
+ * The largest `spec.budget.concurrency`, which is also the number of connections, so that no request has to wait for a
+ * connection.
+ */
 const mostAtOnce = 100;
 
-/** A wire with connections that can be closed. Closing them ends the exchanges under way. */
+/** A wire with connections that can be closed. Closing the connections aborts all requests under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
@@ -140,7 +143,7 @@ const words: Readonly<Record<string, string>> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not trusted',
 };
 
-/** Decodes complete texts only, so the decoder keeps no state between calls and can be shared. */
+/** One decoder for all calls. Each call decodes a complete text, so the decoder keeps no state between calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Decodes bytes as UTF-8; returns undefined if they are not valid UTF-8. */
@@ -171,7 +174,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   }
 }
 
-/** Thrown when the operator itself ends an exchange; the message says why. */
+/** Thrown when the operator itself aborts a request; the message says why. */
 class ExchangeEnded extends Error {
   override readonly name = 'ExchangeEnded';
 }

@@ -1,10 +1,13 @@
 import { reasonOf } from '../cannot-start.ts';
 
-/** Shows the progress of a start to the person who waits. */
+/** Shows the progress of a start of the sandbox to the person who waits. */
 export interface Progress {
   /** Prints that a step of the start is finished. */
   readonly say: (text: string) => void;
-  /** Runs a step that may take long; prints its start, the progress that it reports through `detail`, and its end. */
+  /**
+   * Runs a step that may take long; prints that the step begins, its progress as reported through `detail`, and that the step
+   * ended.
+   */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
@@ -24,7 +27,7 @@ export interface Screen {
 const plainEveryMs = 15_000;
 const liveEveryMs = 500;
 
-/** Shows progress: on a terminal in one line that is updated, in a file with a new line every few seconds. */
+/** Shows progress: on a terminal in one line that is updated, in a file with a new line every 15 seconds. */
 export function progressOn(screen: Screen, now: () => number = () => performance.now()): Progress {
   const startedAt = now();
   const live = screen.isTTY === true;

@@ -17,8 +17,8 @@ const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), build
 const never = new AbortController().signal;
 
 /**
- * Finds the programs of a control plane in the first place that has them: the folder that KUBEBUILDER_ASSETS names, the cache, the official
- * archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
+ * Finds the programs of a control plane in the first of four places that has them: the folder in KUBEBUILDER_ASSETS, the cache,
+ * the official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
   where: Surroundings,
@@ -42,7 +42,7 @@ export async function findBinaries(
   refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
-  /** Makes an entry of the cache. If that fails, returns undefined and notes the reason, which begins with `trouble`. */
+  /** Makes a cache entry. If that fails, returns undefined and records the reason, which begins with `trouble`. */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
       return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));

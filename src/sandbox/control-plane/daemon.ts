@@ -8,7 +8,7 @@ import { poll } from '../poll.ts';
 import { inTime } from '../../base/time.ts';
 import { realClock } from '../../cli/machine.ts';
 
-/** A program that runs until it is stopped, and a check that it is up. */
+/** A program that runs until it is stopped, with a check of whether the program is up. */
 export interface Program {
   readonly name: string;
   readonly command: string;
@@ -31,7 +31,7 @@ export interface Ending {
 
 const killMs = 10_000;
 
-/** Runs a program, which can be stopped and started again. Reports if the program ends by itself. */
+/** Runs a program, which can be stopped and started again. Reports when the program ends by itself. */
 export class Daemon {
   readonly #program: Program;
   readonly #onEndedByItself: (ending: Ending) => void;
@@ -51,8 +51,8 @@ export class Daemon {
   }
 
   /**
-   * Starts the program and waits until it is up. Throws `CannotStart` with the end of its log if it fails. Ends the program if the signal
-   * is aborted.
+   * Starts the program and waits until it is up. If the start fails, throws `CannotStart` with the end of the program's log. If
+   * the signal is aborted, ends the program.
    */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
@@ -94,7 +94,7 @@ export class Daemon {
     await this.#end((child) => killed(child, this.#ended));
   }
 
-  /** Ends the child process; if it is ending already, only waits. */
+  /** Ends the child process; if the process is ending already, only waits for its end. */
   async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -107,7 +107,8 @@ export class Daemon {
     mkdirSync(dirname(logPath), { recursive: true });
     const log = openSync(logPath, 'a', 0o600);
     this.#logFrom = fstatSync(log).size;
-    // Start a process group, so that Ctrl-C reaches only this process, which then ends the programs in the right order.
+    // Start a process group of its own, so that Ctrl-C reaches only the sandbox, which then ends the programs in the right
+    // order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;
@@ -128,7 +129,7 @@ export class Daemon {
   }
 }
 
-/** Says how a process ended. */
+/** Describes how a process ended: its exit code or its signal. */
 export function described({ code, signal }: Ending): string {
   return signal === null ? `exit code ${code}` : signal;
 }
