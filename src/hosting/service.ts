@@ -138,7 +138,8 @@ function openService(
         urgency,
         leaveQueue: closing.signal,
         ...(options.deadline !== undefined && { deadline: options.deadline }),
-        mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
+        mayStart: () =>
+          closing.signal.aborted ? 'the operator is closing its connections for this account' : options.mayDispatch(),
       });
     const first = await exchange(options.urgency);
     // Another program may have used up the account's request limit for this second. So send the request once more after the

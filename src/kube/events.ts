@@ -154,7 +154,8 @@ export class EventPublisher implements EventRecorder {
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
         const message = error instanceof Error ? error.message : 'unknown failure';
-        if (attempt >= triesEach) log.debug({ reason: series.event.reason }, `an event is dropped: ${message}`);
+        if (attempt >= triesEach)
+          log.debug({ reason: series.event.reason }, `a Kubernetes event is dropped: ${message}`);
         else
           await pause(clock, (error instanceof KubeError ? error.retryInMs : undefined) ?? retryMs, this.#stop.signal);
       }
@@ -205,7 +206,9 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   if (first === undefined) return [];
   const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
   names.delete(first.regarding.metadata.name);
-  return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
+  return [
+    { ...first, note: `${first.note}; the same happened to ${names.size} other objects: ${[...names].join(', ')}` },
+  ];
 }
 
 /** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */

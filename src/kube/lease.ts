@@ -225,7 +225,7 @@ export class LeaseElection implements Leadership {
     this.#newest = resourceVersion;
     // A lease that was deleted and created again has a newer resourceVersion too, so only a restore makes it older.
     if (newest === undefined || !isOlderVersion(resourceVersion, newest)) return false;
-    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
+    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from a backup');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }
@@ -279,7 +279,8 @@ export class LeaseElection implements Leadership {
   async #patiently<Answer>(what: string, request: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     const patienceMs = this.#patienceMs();
     const answer = await inTime(this.#options.clock, patienceMs, request, signal);
-    if (answer === undefined) throw new KubeError('unavailable', `${what}: no end after ${patienceMs} ms`);
+    if (answer === undefined)
+      throw new KubeError('unavailable', `${what}: no answer of the API server within ${patienceMs} ms`);
     return answer.value;
   }
 
@@ -327,7 +328,7 @@ export class LeaseElection implements Leadership {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'bug: a listener of the lease threw');
+      this.#options.log.error({ err: error }, 'bug: a listener for changes of the leader threw an error');
     }
   }
 }

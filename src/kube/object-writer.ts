@@ -62,13 +62,18 @@ export class KubeObjectWriter implements ObjectWriter {
         if (!(error instanceof KubeError)) throw error;
         const { reason, message } = error;
         if (reason === 'invalid' && ++refusals >= mostRefusals) {
-          throw new Error(`an answer cannot be written to status: ${message}`, { cause: error });
+          throw new Error(`the answer of the service cannot be written to the status of the object: ${message}`, {
+            cause: error,
+          });
         }
         live = undefined;
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
+        log[isTold ? 'debug' : 'warn'](
+          fields,
+          `writing the answer of the service to the status of the object failed and is tried again: ${message}`,
+        );
         isTold = true;
         await pause(clock, waitMs);
       }
@@ -94,7 +99,10 @@ export class KubeObjectWriter implements ObjectWriter {
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
-      log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
+      log.warn(
+        { kind, namespace, name },
+        'bug: the API server stored a status that differs from the status that the operator wrote',
+      );
     }
     return now;
   }

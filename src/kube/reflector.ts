@@ -191,7 +191,7 @@ export class Reflector {
       const isNews = !isShared && message !== this.#problem;
       this.#options.log[isNews ? 'info' : 'debug'](again, message);
     } else {
-      this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');
+      this.#options.log.error({ ...again, err: error }, 'bug: the reflector failed with an unexpected error');
     }
     this.#problem = message;
     return waitMs;
@@ -227,7 +227,7 @@ export class Reflector {
         const { plural } = this.#options.resource;
         this.#options.log.info(
           { reflector: this.name, pageSize: this.#pageSize },
-          `${plural} are large: listed in smaller pages`,
+          `a page of ${plural} is too large: the list is read again in smaller pages`,
         );
       }
     }
@@ -267,7 +267,8 @@ export class Reflector {
     const asked = api.list(resource, { ...selectionOf(this.#options), limit, continue: next });
     const { pageMs } = this.#pace;
     const page = await inTime(clock, pageMs, asked, this.#stop.signal);
-    if (page === undefined) throw new KubeError('unavailable', `listing ${resource.plural}: no end after ${pageMs} ms`);
+    if (page === undefined)
+      throw new KubeError('unavailable', `listing ${resource.plural}: no answer of the API server within ${pageMs} ms`);
     return page.value;
   }
 
@@ -323,7 +324,8 @@ export class Reflector {
         const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
         if (!hasReceived && early === undefined) await this.#probe();
         const next = early ?? (await arriving(coming, idleMs));
-        if (next === undefined) throw new SilenceError(`watching ${resource.plural}: silent for ${idleMs} ms`);
+        if (next === undefined)
+          throw new SilenceError(`watching ${resource.plural}: the watch was silent for ${idleMs} ms`);
         if (next.done === true) return;
         yield next.value;
         receivedAt = clock.monotonic();
@@ -338,7 +340,10 @@ export class Reflector {
     switch (event.type) {
       case 'ERROR':
         if (event.code === 410) throw new Relist('gone');
-        throw new KubeError('unavailable', `watching ${this.#options.resource.plural}: ${event.code} in the stream`);
+        throw new KubeError(
+          'unavailable',
+          `watching ${this.#options.resource.plural}: the stream contains an error with code ${event.code}`,
+        );
       case 'BOOKMARK':
         this.#advance(event.resourceVersion);
         return;
@@ -375,7 +380,7 @@ export class Reflector {
 
   #reportRewind(version: string): void {
     const fields = { reflector: this.name, seen: this.#seen, now: version };
-    this.#options.log.warn(fields, 'the cluster was restored from an older state: everything is looked at again');
+    this.#options.log.warn(fields, 'the cluster was restored from a backup: all objects are listed and checked again');
     this.#callListener(() => this.#options.onRewind?.(this.name));
   }
 
@@ -384,7 +389,7 @@ export class Reflector {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw');
+      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw an error');
     }
   }
 }
@@ -523,8 +528,8 @@ export function complaintsOf(reflectors: readonly Watched[], clock: Clock): read
   return reflectors.flatMap((reflector) => {
     const problem = reflector.problem();
     const because = problem === undefined ? '' : ` (${problem})`;
-    if (!reflector.isSynced) return [`${reflector.name}: not listed yet${because}`];
+    if (!reflector.isSynced) return [`${reflector.name}: the objects are not listed yet${because}`];
     const ageMs = ageOf(reflector, clock) ?? Number.POSITIVE_INFINITY;
-    return ageMs > silentAfterMs ? [`${reflector.name}: silent${because}`] : [];
+    return ageMs > silentAfterMs ? [`${reflector.name}: the watch is silent${because}`] : [];
   });
 }

@@ -66,7 +66,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
     try {
       await patched(manifest, found);
     } catch (error) {
-      if (error instanceof ApiException) throw new CannotStart(`${what} is refused: ${messageOf(error)}`);
+      if (error instanceof ApiException) throw new CannotStart(`the API server refuses ${what}: ${messageOf(error)}`);
       throw error;
     }
   }

@@ -19,14 +19,16 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
   if (entries.length > 0 && !entries.includes('run')) {
-    throw new CannotStart(`${dir} holds other things: name an empty or a new folder, or one of an earlier sandbox`);
+    throw new CannotStart(
+      `${dir} contains files that no sandbox made: name an empty or new folder, or the folder of an earlier sandbox`,
+    );
   }
   try {
     const unlock = await taken(dir);
     return { dir, leftovers: await endLeftovers(dir), release: async () => unlock() };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
-    throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
+    throw new CannotStart(`the folder ${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 
@@ -92,7 +94,7 @@ async function taken(dir: string): Promise<() => void> {
     return lock(lockIn(dir));
   } catch (error) {
     if (!(error instanceof InUse)) throw error;
-    const message = `a sandbox is running in ${dir} (${error.message}): end it, or name another --data folder`;
+    const message = `a sandbox is running in ${dir} (${error.message}): end that sandbox, or name another folder with --data`;
     throw new CannotStart(message, { cause: error });
   }
 }

@@ -128,8 +128,8 @@ async function choosePorts(dir: string): Promise<Ports> {
   if (before === undefined) return { kubernetes, simulator, metrics };
   if (!(await isFree(before.simulator))) {
     throw new CannotStart(
-      `port ${before.simulator} is taken, and the objects kept in ${dir} are bound to the simulator at that address: ` +
-        'free the port, or use another --data folder',
+      `port ${before.simulator} is taken, and the objects kept in ${dir} are bound to the simulator at that port: ` +
+        'free the port, or name another folder with --data',
     );
   }
   return { ...before, metrics: (await isFree(before.metrics)) ? before.metrics : metrics };

@@ -27,7 +27,8 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
     backoffs.set(name, backoff);
     for (;;) {
       const pauseMs = backoff.next();
-      if (backoff.failures > mostFailures) throw new CannotStart(`${name} does not stay up (last: ${how})`);
+      if (backoff.failures > mostFailures)
+        throw new CannotStart(`${name} ended too often and is not started again (last end: ${how})`);
       await sleep(pauseMs, undefined, { signal });
       try {
         await start();

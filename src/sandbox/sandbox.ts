@@ -56,7 +56,7 @@ async function runSandbox(
   const crds = await manifestsIn(repository.crds);
   const samples = settings.samples === 'none' ? [] : await samplesIn(settings.samples ?? repository.samples);
   const cleared = await clearAbandoned();
-  if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
+  if (cleared > 0) progress.say(`removed ${cleared} temporary folder(s) of sandboxes that were killed`);
   await using ending = new AsyncDisposableStack();
   const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
   ending.defer(folder.release);
@@ -99,8 +99,12 @@ async function untilReady(
     return 0;
   }
   if (signal.aborted) return interrupted;
-  const lines = waiting.map(({ key, row }) => `  ${key}: ${row === undefined ? 'not there' : stateOf(row)}`);
-  process.stderr.write(`apphosting sandbox: not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`);
+  const lines = waiting.map(
+    ({ key, row }) => `  ${key}: ${row === undefined ? 'the object does not exist' : stateOf(row)}`,
+  );
+  process.stderr.write(
+    `apphosting sandbox: these samples are not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`,
+  );
   return 1;
 }
 
@@ -112,15 +116,16 @@ function displayOn(screen: NodeJS.WriteStream): Display {
 
 function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   const inside = relative(process.cwd(), kubeconfigPath);
+  const shown = inside.startsWith('..') ? kubeconfigPath : inside;
   return [
     '',
-    'Everything is up. In another terminal:',
+    'Everything is up. In another terminal, run:',
     '',
     `  export KUBECONFIG=${kubeconfigPath}`,
     '  kubectl get apphosting -A           (no kubectl? npm start -- --kubectl get apphosting -A)',
     '',
-    `The service in a box:  ${urls.simulator}`,
-    `Ctrl-C ends everything${kept ? ` and keeps ${inside.startsWith('..') ? kubeconfigPath : inside}` : ' and leaves nothing behind'}.`,
+    `The simulated hosting service:  ${urls.simulator}`,
+    kept ? `Ctrl-C ends everything and keeps ${shown}.` : 'Ctrl-C ends everything and leaves nothing behind.',
     '',
   ].join('\n');
 }

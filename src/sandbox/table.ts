@@ -28,11 +28,12 @@ export function keyOf({ kind, namespace, name }: Pick<SandboxRow, 'kind' | 'name
 
 /** Writes the state of a row in one line, without the name of the resource. */
 export function stateOf({ ready, reason, state, message }: SandboxRow): string {
-  if (ready === '') return 'not looked at yet';
+  if (ready === '') return 'the operator has not reported a status yet';
   const shown = state === '' ? '' : `, ${state}`;
   if (ready === 'True') return `Ready${shown}`;
-  const why = [reason, message].filter((part) => part !== '').join(': ');
-  return `not ready${shown}${why === '' ? '' : `, ${why}`}`;
+  const words = [reason, message].filter((part) => part !== '').join(': ');
+  const why = words === '' ? '' : `, ${words}`;
+  return `not ready${shown}${why}`;
 }
 
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];

@@ -98,10 +98,13 @@ const PostAppEnvAlert = z
     envName: Text.exactOptional(),
     contactPointNames: z.array(Text).readonly().exactOptional(),
   })
-  .refine(({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined, 'needs appEnvId or envName')
+  .refine(
+    ({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined,
+    'the request needs appEnvId or envName',
+  )
   .refine(
     ({ contactPointIds, contactPointNames }) => (contactPointIds === undefined) !== (contactPointNames === undefined),
-    'needs exactly one of contactPointIds and contactPointNames',
+    'the request needs either contactPointIds or contactPointNames, not both',
   );
 
 const PatchAlert = z

@@ -169,7 +169,9 @@ const Configuration = z
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
     /** The service's reason why an activation is not possible. A value that is not a string means the same, without a reason. */
-    activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
+    activationUnavailableReason: optional(
+      z.union([words, z.unknown().transform(() => 'the service gave no reason as text')]),
+    ),
     /**
      * The result of an activation. If the result cannot be parsed, the whole list of configurations counts as failed. If only
      * the result counted as absent, the operator could start a second activation.

@@ -17,7 +17,7 @@ export const Id = z
   .max(512)
   .regex(
     /^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u,
-    'must be an id: not empty, without spaces, control characters, / \\ ? # %',
+    'an id must not be empty and must not contain spaces, control characters or any of / \\ ? # %',
   );
 
 /** The schema of a JSON number. */
@@ -272,5 +272,6 @@ export function wordsFrom(text: string, longest = longestMessage): string {
     .replaceAll(/ {2,}/g, ' ')
     .trim();
   if (safe.length <= longest) return safe;
-  return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  const start = safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '');
+  return `${start}…`;
 }

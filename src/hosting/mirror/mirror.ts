@@ -199,7 +199,7 @@ export class Mirror {
       },
       mayStart: () => {
         if (begunAt !== undefined) return undefined;
-        if (!reading.isPolled && !reading.isWanted) return 'nobody needs this list any more';
+        if (!reading.isPolled && !reading.isWanted) return 'no Kubernetes object needs this list any more';
         begunAt = this.#now();
         reading.noteList(begunAt);
         return undefined;
@@ -208,14 +208,14 @@ export class Mirror {
     const { ask, log } = this.#around;
     const listed = await fullList(reading.read, (request) => ask(request, passage), reading.digest).catch(
       (cause: unknown) => {
-        log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
-        return failed('malformed', 'the operator failed by a bug of its own', 1);
+        log.error({ err: cause, read: reading.read.key }, 'bug: reading a list of the service threw an error');
+        return failed('malformed', 'a bug of the operator prevented the read', 1);
       },
     );
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
+      log.error({ err: cause, read: reading.read.key }, 'bug: a listener for new lists of the service threw an error');
     }
   }
 

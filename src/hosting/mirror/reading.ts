@@ -147,7 +147,8 @@ export async function fullList<Item>(
   while (request !== undefined) {
     const pages = answers.length + 1;
     const page = JSON.stringify(request.query ?? {});
-    if (asked.has(page) || pages > mostPages) return failed('malformed', 'the pages of the list do not end', pages);
+    if (asked.has(page) || pages > mostPages)
+      return failed('malformed', 'the list has too many pages, or a page points back to an earlier page', pages);
     asked.add(page);
     const seen: Seen = await ask(request);
     if (seen.was === 'answer' && seen.status === 404 && read.absentOn404 && pages === 1) {
@@ -164,7 +165,7 @@ export async function fullList<Item>(
   const digest = answers.map((answer) => answer.digest).join();
   const items = digest === known ? undefined : itemsIn(read, answers);
   if (items === 'malformed')
-    return failed('malformed', 'the answer is not what the interface promises', answers.length);
+    return failed('malformed', "the answer does not have the form that the service's API documents", answers.length);
   return { complete: true, items, digest, pages: answers.length, dateMs: answers[0]?.dateMs };
 }
 

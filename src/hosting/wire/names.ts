@@ -28,7 +28,8 @@ export function openNames(clock: Clock, resolve: Resolve = bySystem): Resolve {
     const asked = underWay.get(name) ?? resolve(name).finally(() => underWay.delete(name));
     underWay.set(name, asked);
     const found = await inTime(clock, deadlineMs, asked);
-    if (found === undefined) throw Object.assign(new Error('no answer in time'), { code: 'EAI_AGAIN' });
+    if (found === undefined)
+      throw Object.assign(new Error('the host name was not looked up in time'), { code: 'EAI_AGAIN' });
     return found.value;
   };
 }

@@ -72,7 +72,7 @@ export function flawOf(request: Request): string | undefined {
   }
   const { body, schema } = request;
   if (body === undefined) return undefined;
-  if (schema === undefined) return 'the endpoint takes no body';
+  if (schema === undefined) return 'the endpoint of the request accepts no body';
   const [issue] = schema.safeParse(body).error?.issues ?? [];
   return issue === undefined ? undefined : `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }
@@ -110,9 +110,11 @@ function json(text: string): { readonly value: unknown } | undefined {
 /** Returns the service's explanation of a refusal, safe to show to people. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
-  if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';
+  if (isAboutSecrets(request))
+    return ' (the message of the service is not shown, because the request was about a secret)';
   // Remove the credential before the text is cut, so that no part of the credential stays.
-  return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
+  const shown = wordsFrom(withoutCredential(text, target.token), longest);
+  return `: ${shown}`;
 }
 
 function seenOf(target: Target, request: Request, { status, headers, text }: WireResponse, wallMs: number): Seen {
@@ -121,7 +123,8 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   const ok = status >= 200 && status < 300;
   const isNo = !ok || saysNo(read?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
-  const unreadable = ok && read === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
+  const flaw = text === '' ? ' (the body is empty)' : ' (the body is not JSON)';
+  const unreadable = ok && read === undefined ? flaw : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
   const words = isNo ? errorTextOf(read === undefined && !ok ? text : read?.value) : undefined;
   return {
@@ -136,7 +139,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
     digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(String(headers['retry-after'] ?? ''), Number.isNaN(dateMs) ? wallMs : dateMs),
-    message: `${message}${saidOf(target, request, words, longestMessage - message.length - 2)}`,
+    message: message + saidOf(target, request, words, longestMessage - message.length - 2),
   };
 }
 
@@ -158,14 +161,16 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
         return no;
       } catch (cause) {
         bug = { cause };
-        return 'the check right before sending failed';
+        return 'the last check before sending the request failed';
       }
     };
     const outcome = await wire(wireRequest(target, request, { start, signal: late.signal })).finally(cancel);
-    if (bug !== undefined) throw new Error('the check right before sending failed', bug);
+    if (bug !== undefined) throw new Error('the last check before sending the request failed', bug);
     if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { failed } = outcome;
-    const message = late.signal.aborted ? `no answer within ${Math.round(inMs / 1000)} s` : outcome.message;
+    const message = late.signal.aborted
+      ? `no answer of the service within ${Math.round(inMs / 1000)} s`
+      : outcome.message;
     return sent ? { was: 'lost', message } : { was: 'notSent', hostNotAllowed: failed === 'hostNotAllowed', message };
   };
 }

@@ -135,12 +135,12 @@ const words: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name could not be looked up',
   UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
   UND_ERR_SOCKET: 'the connection was closed',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is signed by an authority that is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is signed by an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the server is for another host name',
+  CERT_HAS_EXPIRED: 'the certificate of the server has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the server is signed by an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the server is signed by an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate of the server is signed by an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate of the server is signed by an authority that is not trusted',
 };
 
 /** One decoder for all calls. Each call decodes a complete text, so the decoder keeps no state between calls. */
@@ -162,7 +162,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
     const received = await collect(dispatcher, options, {
       signal: request.signal,
       mostBytes: largestBytes,
-      tooLarge: () => new ExchangeEnded('the answer is larger than 8 MiB'),
+      tooLarge: () => new ExchangeEnded('the answer of the service is larger than 8 MiB'),
       mayStart: () => {
         const no = request.start();
         return no === undefined ? undefined : new ExchangeEnded(no);

@@ -131,7 +131,12 @@ export class KubeClient extends KubeTransport implements KubeApi {
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.send({ method: 'GET', path: '/version', what }), what);
-    const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
+    const { major, minor, gitVersion } = parsed(
+      Version,
+      body,
+      what,
+      'the answer of the API server has no version number',
+    );
     const supported = major > 1 || (major === 1 && minor >= oldestMinor);
     return { text: gitVersion ?? `v${major}.${minor}`, supported };
   }
@@ -150,7 +155,8 @@ export class KubeClient extends KubeTransport implements KubeApi {
     };
     const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
     const answer = bodyOf(await this.send({ method: 'POST', path, body, what }), what);
-    return parsed(Review, answer, what, 'the answer does not say what is allowed').status.allowed;
+    return parsed(Review, answer, what, 'the answer of the API server does not say whether the action is allowed')
+      .status.allowed;
   }
 }
 

@@ -46,11 +46,11 @@ export function refusalOf(answer: ApiAnswer, what: string, patched = false): Kub
 }
 
 /** Builds the error for a request that got no answer, or for a stream that broke off. */
-export function silenceOf(cause: unknown, what: string, server?: string): KubeError {
+export function silenceOf(cause: unknown, what: string, server = 'the API server'): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
-  const from = server === undefined ? '' : ` from ${server}`;
-  return new KubeError('unavailable', `${what}: no answer${from}${code === undefined ? '' : ` (${code})`}`, { cause });
+  const detail = code === undefined ? '' : ` (${code})`;
+  return new KubeError('unavailable', `${what}: no answer from ${server}${detail}`, { cause });
 }
 
 /**
@@ -65,7 +65,9 @@ export function provesAbsence(text: string, name: string): boolean {
 /** Turns a text from the server into one short line without control characters. */
 function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
-  return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
+  if (line.length <= longestMessage) return line;
+  const start = line.slice(0, longestMessage - 1);
+  return `${start}…`;
 }
 
 const reasons: Readonly<Record<number, KubeReason>> = {

@@ -87,7 +87,7 @@ function withinSize(object: KubeObject): KubeObject {
   return {
     ...object,
     spec: accountRef === undefined ? {} : { accountRef },
-    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
+    tooLarge: `spec: the spec is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make the spec smaller`,
   };
 }
 
@@ -105,7 +105,12 @@ function leftOf(budget: number, value: unknown): number {
 
 /** Parses one page of a list. Items without an apiVersion and kind of their own get those of the list. */
 export function parsePage(value: unknown, what: string): Page {
-  const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list');
+  const { apiVersion, kind, metadata, items } = parsed(
+    List,
+    value,
+    what,
+    'the answer is not a list of Kubernetes objects',
+  );
   const own = { apiVersion, kind: kind.replace(/List$/, '') };
   return {
     items: (items ?? []).map((item) => parseObject(isRecord(item) ? { ...own, ...item } : item, what)),
@@ -170,7 +175,8 @@ export async function* linesOf(
       from = at + 1;
     }
     pending = pending.subarray(from);
-    if (pending.length > maxBytes) throw new GarbledError(`${what}: a line is longer than ${maxBytes} bytes`);
+    if (pending.length > maxBytes)
+      throw new GarbledError(`${what}: a line of the stream is longer than ${maxBytes} bytes`);
   }
   if (pending.length > 0) throw new KubeError('unavailable', `${what}: the stream ended within a line`);
 }

@@ -111,7 +111,9 @@ export class KubeTransport {
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.limits;
-    const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
+    const cancel = this.#clock.after(requestMs, () =>
+      late.abort(unavailable(`no answer of the API server within ${requestMs} ms`)),
+    );
     try {
       const { access, connections } = await this.#dial(call);
       const received = await collect(connections.requests, this.#options(call, access), {
@@ -130,11 +132,11 @@ export class KubeTransport {
 
   #silenceOf(cause: unknown, { what }: ApiCall): KubeError {
     const { server, proxy } = this.#credentials;
-    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
+    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} through the proxy ${proxy.host}`);
   }
 
   async #renew(access: KubeAccess, { what }: ApiCall): Promise<boolean> {
-    const none = `${what}: 401, and there is no newer credential`;
+    const none = `${what}: the API server answered 401, and there is no newer credential`;
     return this.#credentials.renew(access).catch((cause: unknown) => withoutCredential(none, cause));
   }
 

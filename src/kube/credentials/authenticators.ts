@@ -18,7 +18,7 @@ const mostOutputBytes = 1024 * 1024;
  */
 export class ExecPlugin extends ExecAuth {
   /** A message about how the last run of the plugin ended. The message quotes nothing of the plugin's output. */
-  ending = 'was not run';
+  ending = 'the program was not run';
 
   constructor(clock: Clock) {
     super();
@@ -52,7 +52,7 @@ export class ExecPlugin extends ExecAuth {
   }
 
   #run(clock: Clock, child: ChildProcess): ChildProcess {
-    const nonsense = 'printed something that is not an ExecCredential';
+    const nonsense = 'the program printed something that is not an ExecCredential';
     this.ending = nonsense;
     let size = 0;
     const end = (why: string): void => {
@@ -60,24 +60,24 @@ export class ExecPlugin extends ExecAuth {
       // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
     };
-    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
+    const cancel = clock.after(pluginMs, () => end(`the program did not end within ${pluginMs / 1000} s`));
     // Limit the output of the plugin, because client-node keeps both of its streams in memory until the program ends.
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (part: string | Buffer) => {
         size += part.length;
-        if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
+        if (size > mostOutputBytes) end(`the program printed more than ${mostOutputBytes} bytes`);
       });
     }
     child.once(
       'error',
-      (error) => (this.ending = `cannot be started (${'code' in error ? String(error.code) : 'error'})`),
+      (error: NodeJS.ErrnoException) => (this.ending = `the program cannot be started (${error.code ?? 'error'})`),
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
       // Keep the reason if the operator itself ended the plugin.
       if (this.ending !== nonsense) return;
-      if (signal !== null) this.ending = `was ended by ${signal}`;
-      else if (code !== 0) this.ending = `ended with ${code}`;
+      if (signal !== null) this.ending = `the program was ended by ${signal}`;
+      else if (code !== 0) this.ending = `the program ended with exit code ${code}`;
     });
     return child;
   }

@@ -67,7 +67,7 @@ async function foundConfiguration(options: CredentialsOptions): Promise<KubeConf
   const usual = home === undefined ? undefined : join(home, '.kube', 'config');
   if (usual !== undefined && existsSync(usual)) return fromFiles([usual], options);
   throw new CredentialsError(
-    'there is no cluster: no kubeconfig is given, and this is not a pod; name one with --kubeconfig',
+    'no cluster was found: there is no kubeconfig, and this program does not run in a pod; name a kubeconfig with --kubeconfig',
   );
 }
 
@@ -133,38 +133,40 @@ function choose(
   title: string,
   wanted: string | undefined,
 ): KubeConfiguration {
-  const wrong = (field: string, what: string) => new CredentialsError(`${title}: ${field} ${what}`);
+  const wrong = (what: string) => new CredentialsError(`${title}: ${what}`);
   const name = wanted ?? config.currentContext;
   if (name === undefined || name === '') {
-    throw wrong('current-context', 'is not set: choose one of its contexts with --context');
+    throw wrong('current-context is not set: choose a context of the kubeconfig with --context');
   }
   const context = config.getContextObject(name);
-  if (context === null) throw wrong(wanted === undefined ? 'current-context' : 'contexts', `has no context "${name}"`);
+  const field = wanted === undefined ? 'current-context' : 'contexts';
+  if (context === null) throw wrong(`${field}: there is no context "${name}"`);
   const loaded = config.getCluster(context.cluster);
-  if (loaded === null) throw wrong(`contexts["${name}"]`, `has no cluster "${context.cluster}", or it has no server`);
+  if (loaded === null)
+    throw wrong(`contexts["${name}"]: there is no cluster "${context.cluster}", or the cluster has no server`);
   const bare = config.getUser(context.user);
-  if (bare === null) throw wrong(`contexts["${name}"]`, `has no user "${context.user}"`);
+  if (bare === null) throw wrong(`contexts["${name}"]: there is no user "${context.user}"`);
   const server = URL.parse(loaded.server);
   if (server === null || !['http:', 'https:'].includes(server.protocol)) {
-    throw wrong(`clusters["${loaded.name}"].server`, 'is not an http or https URL');
+    throw wrong(`clusters["${loaded.name}"].server is not an http or https URL`);
   }
   const proxy = loaded.proxyUrl === undefined ? undefined : URL.parse(loaded.proxyUrl);
   if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
-    throw wrong(`clusters["${loaded.name}"].proxy-url`, 'is not an http, https or socks5 URL');
+    throw wrong(`clusters["${loaded.name}"].proxy-url is not an http, https or socks5 URL`);
   }
   // Set skipTLSVerify for a server without TLS: client-node requires this, and without TLS there is no certificate to verify.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
   const user = entry === undefined ? bare : completed(bare, entry, cluster);
   const of = `users["${user.name}"]`;
-  if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command`, 'is missing');
+  if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command is missing`);
   if (user.exec?.interactiveMode === 'Always') {
-    throw wrong(`${of}.exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
+    throw wrong(`${of}.exec.interactiveMode: the program ${user.exec.command} needs a terminal, and gets none here`);
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
     // Refuse the program of an auth-provider: client-node would block the whole process until the program ends, and would show
     // what the program writes to standard error.
-    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'this program is not run; use exec, where it has a deadline');
+    throw wrong(`${of}.auth-provider.config.cmd-path: the program of an auth-provider is not run; use exec instead`);
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();

@@ -104,7 +104,7 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   const options: RequestOptions = {};
   try {
     const applied = await inTime(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options));
-    if (applied === undefined) throw new Error('no end in time');
+    if (applied === undefined) throw new Error('the credential was not available in time');
   } catch (error) {
     // Do not pass the error on, because its message may quote the credential.
     throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);
@@ -139,7 +139,7 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
     const entry: unknown = user.exec ?? user.authProvider?.config?.exec;
     const { command, installHint } = entry as { command: string; installHint?: unknown };
     const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
-    return `${of}.exec: the program ${command} ${error.message}${hint}`;
+    return `${of}.exec: ${command}: ${error.message}${hint}`;
   }
   if (error instanceof Error && 'path' in error) return `${String(error.path)} cannot be read${codeOf(error)}`;
   const field = askedOf(user);
@@ -163,7 +163,7 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
   const of = `users["${user.name}"].${field ?? 'token'}`;
   if (authorization !== undefined) {
     const isSendable = /^[\t\x20-\x7e\x80-\xff]*$/u.test(authorization.reveal());
-    return isSendable ? undefined : `${of} has a character that a header cannot carry`;
+    return isSendable ? undefined : `${of} has a character that an HTTP header cannot contain`;
   }
   if (tls.cert !== undefined || field === undefined) return undefined;
   return user.exec
@@ -175,13 +175,13 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
 function wrongCertificate({ cert, key }: Tls, { user }: KubeConfiguration, nowMs: number): string | undefined {
   if (cert === undefined) return undefined;
   const of = `users["${user.name}"].${user.exec ? 'exec' : 'client-certificate'}`;
-  if (key === undefined) return `${of}: its key is missing`;
+  if (key === undefined) return `${of}: the key of the certificate is missing`;
   try {
     const certificate = new X509Certificate(cert);
     const endsAt = certificate.validToDate;
     if (endsAt.getTime() < nowMs) return `${of}: the certificate expired on ${endsAt.toISOString()}`;
     const fits = certificate.checkPrivateKey(createPrivateKey(key.reveal()));
-    return fits ? undefined : `${of}: the key is not the key of the certificate`;
+    return fits ? undefined : `${of}: the key does not belong to the certificate`;
   } catch (error) {
     return `${of}: the certificate or its key cannot be read${codeOf(error)}`;
   }

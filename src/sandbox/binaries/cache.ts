@@ -36,7 +36,7 @@ export function cacheAt(dir: string) {
       await rm(draft, { recursive: true, force: true });
     }
     const made = await find(key);
-    if (made === undefined) throw new Error(`the entry ${join(dir, key)} is not whole after it was made`);
+    if (made === undefined) throw new Error(`the new cache entry ${join(dir, key)} is incomplete`);
     return made;
   }
 
@@ -47,7 +47,7 @@ export function cacheAt(dir: string) {
       return lock(join(dir, '.preparing'));
     } catch (error) {
       if (error instanceof InUse) throw error;
-      throw new CannotStart(`the cache ${dir} cannot be written: set XDG_CACHE_HOME to a folder that can`, {
+      throw new CannotStart(`the cache ${dir} cannot be written: set XDG_CACHE_HOME to a folder that can be written`, {
         cause: error,
       });
     }

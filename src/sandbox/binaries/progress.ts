@@ -57,7 +57,8 @@ export function progressOn(screen: Screen, now: () => number = () => performance
       return result;
     } catch (error) {
       clear();
-      say(`${step}: not done after ${seconds(now() - began).trim()}: ${reasonOf(error).split('\n', 1)[0]}`);
+      const [reason] = reasonOf(error).split('\n', 1);
+      say(`${step}: failed after ${seconds(now() - began).trim()}: ${reason}`);
       throw error;
     } finally {
       clearInterval(timer);

@@ -47,7 +47,8 @@ export async function startControlPlane(options: ControlPlaneOptions) {
     } catch (error) {
       options.signal?.throwIfAborted();
       if (attempt === attempts || !(error instanceof CannotStart)) throw error;
-      options.say(`trying again with other ports: ${error.message.split('\n', 1)[0] ?? ''}`);
+      const [reason = ''] = error.message.split('\n', 1);
+      options.say(`starting the control plane again with other ports: ${reason}`);
     }
   }
 }
@@ -79,7 +80,7 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
     if (manager) await manager.start(signal);
-    else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
+    else say('kube-controller-manager is missing: deleted namespaces will stay in Terminating');
     const adminToken = credentials.tokenOf('admin');
     // `stop` ends all programs, etcd last. Each of the `daemons` can also be stopped and started again at the same address.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, stop };

@@ -76,9 +76,10 @@ export class Daemon {
       await this.stop();
       throw signal.reason;
     }
-    const why = ending === undefined ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(ending)})`;
+    const late = `${name} did not come up within ${upWithinMs / 1000} s`;
+    const why = ending === undefined ? late : `${name} ended (${described(ending)})`;
     await this.kill();
-    throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
+    throw new CannotStart(why + (await this.#lastWords()));
   }
 
   /** Ends the program with SIGTERM, and with SIGKILL after its grace period. Returns when the program has ended. */
@@ -117,15 +118,17 @@ export class Daemon {
       await once(child, 'spawn');
     } catch (error) {
       this.#child = undefined;
-      throw new CannotStart(`${name} does not start: ${reasonOf(error)}`);
+      throw new CannotStart(`${name} cannot be started: ${reasonOf(error)}`);
     }
     return child;
   }
 
   async #lastWords(): Promise<string> {
     const text = (await readFile(this.#program.logPath, 'utf8').catch(() => '')).slice(this.#logFrom);
-    const lines = text.trimEnd().split('\n').slice(-8);
-    return `; its log ${this.#program.logPath}${text === '' ? ' is empty' : ` ends:\n  ${lines.join('\n  ')}`}`;
+    const { logPath } = this.#program;
+    if (text === '') return `; the log ${logPath} is empty`;
+    const lines = text.trimEnd().split('\n').slice(-8).join('\n  ');
+    return `; the log ${logPath} ends with:\n  ${lines}`;
   }
 }
 
