@@ -112,7 +112,7 @@ export class Credential {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
 
-  /** Waits for a turn in the budget, then sends one request. */
+  /** Waits for a turn in the request budget, then sends one request. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const finding = this.#unauthorized !== undefined;
     if (finding && !this.#claimTry()) return refusals.unauthorized;

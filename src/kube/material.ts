@@ -42,8 +42,8 @@ export class KubeMaterial implements Material {
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
-   * Used when watching is off: the version in which each Secret or ConfigMap was last seen; undefined if the object did not
-   * exist.
+   * Used when watching is off: the version of each Secret or ConfigMap that resources have read or were told of; undefined if
+   * the object did not exist.
    */
   readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;

@@ -80,12 +80,12 @@ export class KubeObjectWriter implements ObjectWriter {
     }
   }
 
-  /** Writes the status of our objects, and adds and removes our finalizer. */
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object at once. */
   hold(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, [finalizer]));
   }
 
-  /** Adds our finalizer, which keeps Kubernetes from deleting the object at once. */
+  /** Removes our finalizer. Kubernetes then deletes the object if no other finalizer is left. */
   release(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, []));
   }

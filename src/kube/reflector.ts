@@ -76,7 +76,7 @@ export class Reflector {
   /** The newest resourceVersion that a list or watch showed. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
-  /** The reason of the list that is under way; undefined while all objects are not being listed. */
+  /** The reason why all objects are being listed now; undefined at other times. */
   #listing: ListReason | undefined;
   /** How often `rewound()` was called, and how many of these calls were answered by listing all objects again. */
   #rewinds = 0;
@@ -509,7 +509,7 @@ function keyOf(namespace: string | undefined, name: string): string {
 /** The part of a reflector that health and metrics use. */
 export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
-/** A watch counts as silent, and the process as not ready, after this long without events or bookmarks. */
+/** The time without events and bookmarks after which a watch counts as silent and the process as not ready. */
 const silentAfterMs = 180_000;
 
 /** Returns the milliseconds since a reflector last received data; undefined before its first list. */

@@ -47,7 +47,7 @@ export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'):
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
-    // A folder without a lock belongs to a sandbox that is just starting or ending.
+    // Skip a folder without a lock, which belongs to a sandbox that is just starting or ending.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -70,7 +70,7 @@ export function isRunningIn(dir: string): boolean {
 /** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
-/** Skip a folder without a lock, which belongs to a sandbox that is just starting or ending. */
+/** Reads the ports that the last start of a sandbox in this folder used. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);

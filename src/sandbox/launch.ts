@@ -120,7 +120,8 @@ export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Chooses the ports of a sandbox. Uses those of the last start in this folder, because kept objects are bound to the simulator's address.
+ * Chooses the ports of a sandbox. Uses the ports of the last start in the same folder, because the objects in the folder are
+ * bound to the simulator's address.
  */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);

@@ -122,7 +122,7 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
     'Everything is up. In another terminal, run:',
     '',
     `  export KUBECONFIG=${kubeconfigPath}`,
-    '  kubectl get apphosting -A           (no kubectl? npm start -- --kubectl get apphosting -A)',
+    '  kubectl get apphosting -A           (without kubectl: npm start -- --kubectl get apphosting -A)',
     '',
     `The simulated hosting service:  ${urls.simulator}`,
     kept ? `Ctrl-C ends everything and keeps ${shown}.` : 'Ctrl-C ends everything and leaves nothing behind.',
@@ -130,7 +130,7 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   ].join('\n');
 }
 
-/** Makes an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
+/** Creates an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
   // `disconnect` is emitted when any signal kills `npm start`, because `npm start` has an IPC channel to this process.

@@ -168,7 +168,10 @@ const Configuration = z
     plannedDestination: lenient(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    /** The service's reason why an activation is not possible. A value that is not a string means the same, without a reason. */
+    /**
+     * The service's reason why an activation is not possible. A value that is not a string also means that an activation is not
+     * possible.
+     */
     activationUnavailableReason: optional(
       z.union([words, z.unknown().transform(() => 'the service gave no reason as text')]),
     ),
@@ -419,7 +422,8 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
     items: listNamed(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
     pace: 'poll',
-    // These measurements change all the time, so a list in which only they differ counts as unchanged.
+    // The age of the newest recovery point and the figures of the last copy to the standby change all the time. A list in which
+    // only these values differ counts as unchanged.
     moving: ['recoveryPointAgeMs', 'lastApplySeconds', 'lastApplyBytes'],
     busy: (items) => [...items.values()].some(isOperating),
   };

@@ -21,7 +21,7 @@ import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGr
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** The settings and parts that a mirror is built from. */
+/** The settings and parts that a `Mirror`, the copy of the service's lists, is built from. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -85,7 +85,7 @@ export class Mirror {
     this.#arm(reading);
   }
 
-  /** Polls a read until the returned function is called. */
+  /** Polls a list of the service until the returned function is called. */
   follow(read: Read): () => void {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
@@ -103,7 +103,7 @@ export class Mirror {
     };
   }
 
-  /** The poll intervals of this account, and how many requests they need. */
+  /** The poll intervals of this account, and the number of requests that polling needs. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
@@ -223,8 +223,8 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // If a list did not begin, because of a pause or because no object needs the list any more, and no object waits for the
-    // list, do not count a failure.
+    // A list that did not begin is not a failure when no object waits for the list: the service asked for a pause, or no object
+    // needs the list any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);

@@ -14,9 +14,9 @@ import { lookupWith, type Resolve } from './names.ts';
 /** An HTTP request, ready to send. Secrets are in plain text only here. */
 export interface WireRequest {
   readonly method: Request['method'];
-  /** Scheme, host and port. */
+  /** The scheme, host and port of the request's URL. */
   readonly origin: string;
-  /** The absolute path, with the query. */
+  /** The absolute path of the request's URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;

@@ -7,10 +7,7 @@
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 
-/**
- * `CustomObjectsApi`, the API class for any group, also serves the core group after this change of its paths. The core group
- * has an empty name, and its paths begin with `/api`.
- */
+/** Replaces `/apis//` by `/api/` in paths, so that the API class for any group also serves the core group, whose name is empty. */
 const [emptyGroup, coreGroup] = ['/apis//', '/api/'];
 
 /** A KubeConfig whose calls share connections and have a deadline. */

@@ -74,7 +74,7 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // Keep the reason if the operator itself ended the plugin.
+      // Keep the message if the operator itself ended the plugin: the message already gives the reason.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `the program was ended by ${signal}`;
       else if (code !== 0) this.ending = `the program ended with exit code ${code}`;

@@ -201,7 +201,7 @@ function completed({ token, ...user }: User, { user: entry, folder }: UserEntry,
     ...known,
     exec: {
       ...exec,
-      // The path of a plugin with a slash is relative to the kubeconfig; a plugin without a slash is searched in PATH.
+      // A plugin command with a slash is a path relative to the kubeconfig; a command without a slash is searched in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },

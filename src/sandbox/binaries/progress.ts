@@ -37,7 +37,8 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   async function during<T>(step: string, work: (detail: (text: string) => void) => Promise<T>): Promise<T> {
     const began = now();
     let latest = '';
-    const status = () => `${step}${latest === '' ? '' : `: ${latest}`} (${seconds(now() - began).trim()})`;
+    const took = () => seconds(now() - began).trim();
+    const status = () => `${step}${latest === '' ? '' : `: ${latest}`} (${took()})`;
     const tick = () => {
       if (live) screen.write(`\r\u001B[2K${line(status()).slice(0, (screen.columns ?? 80) - 1)}`);
       else say(status());
@@ -53,12 +54,12 @@ export function progressOn(screen: Screen, now: () => number = () => performance
         latest = text;
       });
       clear();
-      say(`${step}: done in ${seconds(now() - began).trim()}`);
+      say(`${step}: done in ${took()}`);
       return result;
     } catch (error) {
       clear();
       const [reason] = reasonOf(error).split('\n', 1);
-      say(`${step}: failed after ${seconds(now() - began).trim()}: ${reason}`);
+      say(`${step}: failed after ${took()}: ${reason}`);
       throw error;
     } finally {
       clearInterval(timer);

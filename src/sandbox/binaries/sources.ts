@@ -66,7 +66,7 @@ export async function findBinaries(
     const obstacle = await means.whyNotGo();
     if (obstacle !== undefined) refusals.push(obstacle);
     else {
-      const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`;
+      const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (takes about 5 minutes on two cores, only the first time)`;
       const built = await made(keys.built, step, 'Go cannot build Kubernetes', means.buildWithGo);
       if (built !== undefined) return built;
     }

@@ -19,7 +19,7 @@ export interface Program {
   readonly logPath: string;
   readonly isUp: () => Promise<boolean>;
   readonly upWithinMs: number;
-  /** How long the program may take to end before it is killed, in milliseconds. */
+  /** The time, in milliseconds, that the program may take to end before it is killed. */
   readonly graceMs: number;
 }
 

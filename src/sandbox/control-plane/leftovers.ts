@@ -10,7 +10,7 @@ import { programNames } from '../binaries/binaries.ts';
 import { poll } from '../poll.ts';
 
 const graceMs = 2000;
-/** The programs of a control plane, as the process table names them. */
+/** The file names of the programs of a control plane, as the process table shows them. */
 export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
 const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
