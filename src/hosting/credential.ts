@@ -2,19 +2,20 @@
  * Keeps the state of each credential, which is one token at one origin: whether the service accepts the token, and the request
  * budget that all accounts with this token share.
  *
- * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent. The
- * first answer other than a 401 ends this state.
+ * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent.
+ * The first answer other than a 401, 425 or 429 ends this state.
  *
- * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most urgent
- * request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for ever.
+ * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most
+ * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
+ * ever.
  *
- * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to 10
- * s, and fail at once during a longer pause. Each 429 or 425 halves the rate, which then regains a sixtieth of the full rate each
- * second.
+ * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to
+ * 10 s, and fail at once during a longer pause. Each 429 or 425 halves the rate, which then regains a sixtieth of the full rate
+ * each second.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
- * The rate-limited reads of all accounts together use at most a fifth of the budget.
+ * Rate-limited reads, such as reads of an alert's live state, use at most a fifth of the budget, for all accounts together.
  *
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
@@ -23,11 +24,11 @@ import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
 import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
 import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
 
-/** The shortest and the longest pause between requests that test a refused token. */
+/** The first and the longest pause between requests that test whether the service accepts a refused token again. */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
-/** How urgent a request is, and what ends its wait for a turn in the budget. */
+/** The urgency of a request, and the signal that ends the request's wait for a turn in the budget. */
 export interface Wait {
   readonly urgency: Urgency;
   /** Aborts the wait for a turn in the budget. A request that was already sent continues. */
@@ -45,25 +46,29 @@ interface Unauthorized {
   readonly nextTryAt: number;
 }
 
-/** Why a request gets no turn. */
+/** The reason why a request may not be sent. */
 type Refused = 'throttled' | 'unauthorized' | 'stopped';
 
 const refusals: Readonly<Record<Refused, Seen>> = {
   unauthorized: { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' },
   throttled: { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' },
-  stopped: { was: 'notSent', hostNotAllowed: false, message: 'the account is being closed' },
+  stopped: {
+    was: 'notSent',
+    hostNotAllowed: false,
+    message: 'the operator is closing its connections for this account',
+  },
 };
 
-/** Returns the value of the metric label `outcome`. There are only few values, such as `2xx`, `404` and `lost`. */
+/** Returns the value of the metric label `outcome`. The label has only a few values, such as `2xx`, `404` and `lost`. */
 function answerOf(seen: Seen): string {
   if (seen.was !== 'answer') return seen.was;
   return seen.status >= 400 && seen.status < 500 ? String(seen.status) : `${Math.floor(seen.status / 100)}xx`;
 }
 
-/** One token at one origin, with its request budget. */
+/** One token at one origin of the service, with the request budget of the token. */
 export class Credential {
   readonly budget: Budget;
-  /** The part of the budget that the rate-limited reads of all accounts share. */
+  /** The part of the request budget that the rate-limited reads of all accounts share. */
   readonly rateLimited = new RateLimitedShare();
   readonly #clock: Clock;
   readonly #metrics: Metrics;
@@ -107,7 +112,7 @@ export class Credential {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
 
-  /** Waits for a turn in the budget, then sends one request. */
+  /** Waits for a turn in the request budget, then sends one request. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const finding = this.#unauthorized !== undefined;
     if (finding && !this.#claimTry()) return refusals.unauthorized;
@@ -166,22 +171,22 @@ export class Credential {
   }
 }
 
-/** The limits that an account sets for its requests. */
+/** The request limits that an account sets in `spec.budget`. */
 export interface Allowance {
   readonly requestsPerSecond: number;
   readonly concurrency: number;
 }
 
-/** The permission to send one request now, or the reason why there is none. */
+/** The permission to send one request now, or the reason why the request may not be sent. */
 export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: Refused };
 
-/** The limits while no account uses the credential. */
+/** The request limits while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
-/** All urgencies, the most urgent first. */
+/** All urgencies of requests, the most urgent first. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
-/** The queue priority of the request that has waited longest, at every eighth turn. */
+/** The highest priority in the queue. At every eighth turn the request that has waited longest gets this priority. */
 const aheadOfAll = urgencies.length + 1;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
@@ -206,7 +211,7 @@ export class Budget {
   #strikes = 0;
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
-  /** The reason that the newest call of `endWaits` gave. */
+  /** The reason that was given to the newest call of `endWaits`. */
   #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
@@ -214,7 +219,10 @@ export class Budget {
     this.#entropy = entropy;
   }
 
-  /** Adds an account. The smallest limits of all accounts apply. Returns a function that removes the account. */
+  /**
+   * Adds an account to the budget, in which the smallest limits of all accounts apply. Returns a function that removes the
+   * account.
+   */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
     this.#members.add(own);
@@ -241,7 +249,7 @@ export class Budget {
         return;
       }
       const id = String((this.#tickets += 1));
-      // Give the queue a signal of its own, since its signal would also end the turn of a request that is already sent.
+      // Give the queue a signal of its own: aborting the queue's signal would also end a request that was already sent.
       const leaving = new AbortController();
       const leave = (): void => leaving.abort();
       const endWait = (): void => {
@@ -265,7 +273,7 @@ export class Budget {
     });
   }
 
-  /** Ends the wait of all requests. They fail with the given reason. */
+  /** Ends the wait of all requests for a turn. The requests fail with the given reason. */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
     this.#waiting.clear();
@@ -301,7 +309,7 @@ export class Budget {
     return this.pauseMs() > 0 ? this.#pausedUntil : undefined;
   }
 
-  /** Returns the monotonic time at which the full rate applies again after a 429 or 425; undefined while the full rate applies. */
+  /** Returns the monotonic time at which the full rate applies again after a 429 or 425; undefined if the full rate applies now. */
   slowedUntil(): number | undefined {
     const share = Math.min(this.#cut.rate / this.#allowed.requestsPerSecond, 1);
     const until = Math.max(this.#cut.at, this.#pausedUntil) + recoveryMs * (1 - share);
@@ -320,7 +328,10 @@ export class Budget {
     return Math.max(Math.min(full, this.#cut.rate + (full * healedMs) / recoveryMs), slowestPerSecond);
   }
 
-  /** Announces a call that will soon wait for a turn, so that `waitMs` counts the call. Returns a function that ends the announcement. */
+  /**
+   * Announces that a call will soon wait for a turn, so that `waitMs` counts the call. Returns a function that ends the
+   * announcement.
+   */
   announce(urgency: Urgency): () => void {
     const announced = { urgency };
     this.#announced.add(announced);
@@ -328,8 +339,8 @@ export class Budget {
   }
 
   /**
-   * Estimates how long a call waits for its turn: the pause, and all announced calls that are at least as urgent. Polls leave half
-   * of the budget to calls.
+   * Estimates how long a call waits for its turn: the pause, and the time for all announced calls that are at least as urgent.
+   * Calls can rely on half of the budget, because polls use at most the other half.
    */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
@@ -337,7 +348,7 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** Returns how many requests have got a turn since the process started. */
+  /** Returns how many requests have got a turn so far. */
   granted(): number {
     return this.#turns;
   }
@@ -382,7 +393,7 @@ export class Budget {
     return Math.max(this.#pausedUntil - now, windowMs, 0);
   }
 
-  /** Starts the queue when the rate and the pause allow a request now; otherwise pauses it until they do. */
+  /** Starts the queue when the rate and the pause allow a request now; otherwise pauses the queue until a request is allowed. */
   #pace(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
@@ -395,7 +406,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Counts a request that starts now, and returns the time. */
+  /** Counts a request that starts now, and returns the monotonic time of its start. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -409,7 +420,7 @@ export class Budget {
 
   #raiseOldest(): void {
     for (const [id, leaveQueue] of this.#waiting) {
-      // Skip a request whose signal was aborted a moment ago: the queue has dropped it already.
+      // Skip a request whose signal was aborted a moment ago: the request is no longer in the queue.
       if (leaveQueue?.aborted === true) continue;
       this.#queue.setPriority(id, aheadOfAll);
       return;
@@ -424,24 +435,27 @@ function priorityOf(urgency: Urgency): number {
 const share = 0.2;
 const pressingWeight = 4;
 
-/** A rate-limited read with its weight in the shared part of the budget; the weight is 0 while no object follows the read. */
+/**
+ * The weight of a rate-limited read in the part of the budget that such reads share; the weight is 0 while no Kubernetes object
+ * uses the read.
+ */
 interface Weighed {
   weight: number;
 }
 
 /**
- * Spaces out rate-limited reads, such as reads of an alert's live state. Each of them needs a request of its own. The rate-limited
- * reads of all accounts of a credential together use at most a fifth of its budget.
+ * Spreads rate-limited reads over time, such as reads of an alert's live state, which need one request for each alert. The
+ * rate-limited reads of all accounts of a credential together use at most a fifth of the credential's budget.
  *
- * A pressing read, such as of a firing alert, is repeated four times as often as a calm one, but never more often than its own
- * interval allows. A read that is due gets the next free moment, so that reads stay spaced out when their number grows.
+ * A pressing read, such as of a firing alert, is repeated four times as often as a calm read, but never more often than its own
+ * interval allows. A read that is due gets the next free moment, so that reads stay spread out when their number grows.
  */
 export class RateLimitedShare {
   #reads = 0;
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Adds or updates a read; a pressing read, such as of a firing alert, counts as four calm ones. */
+  /** Adds or updates a read; a pressing read, such as of a firing alert, counts as four calm reads. */
   count(reading: Weighed, isPressing: boolean): void {
     if (reading.weight === 0) this.#reads += 1;
     this.#weigh(reading, isPressing ? pressingWeight : 1);
@@ -453,17 +467,20 @@ export class RateLimitedShare {
     this.#weigh(reading, 0);
   }
 
-  /** Returns the shortest interval that the budget allows for a calm read. The read itself may ask for a longer interval. */
+  /**
+   * Returns the shortest interval that the budget allows for a calm read, which is any read that is not pressing. The read may
+   * ask for a longer interval.
+   */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** Returns how many requests per second the given number of reads gets when all reads are calm. */
+  /** Returns how many requests per second the given number of reads gets when no read is pressing. */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
-  /** Returns the shortest interval that the budget now allows for a read. The read itself may ask for a longer interval. */
+  /** Returns the shortest interval that the budget now allows for a read. The read may ask for a longer interval. */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);

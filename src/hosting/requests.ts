@@ -1,4 +1,4 @@
-/** Exports the builders of all requests and reads of the service; each request builder is named after its endpoint. */
+/** Exports the builders of all requests to the service and of all reads; each request builder is named after its endpoint. */
 export * from './api/alerts.ts';
 export * from './api/apps.ts';
 export * from './api/contact-points.ts';

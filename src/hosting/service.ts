@@ -1,6 +1,7 @@
 /**
- * Opens a service for each account, if the host rules allow its base URL. The accounts of one credential share a budget and a set
- * of connections. Each credential has connections of its own, so calls that hang do not block other credentials.
+ * Opens a client of the hosting service for each account, if the host rules allow the account's base URL. The accounts of one
+ * credential share a request budget and a set of connections. Each credential has connections of its own, so calls that hang do
+ * not block other credentials.
  */
 import type { Clock, Entropy } from '../base/time.ts';
 import { createHash } from 'node:crypto';
@@ -22,32 +23,35 @@ import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
 import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
 import { isThrottled, outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
-/** The settings and parts that the hosting layer is built from. */
+/** The settings and parts that are needed to open clients of the hosting service. */
 interface HostingOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
-  /** How long a call that changes something may take. A read may take a third of this time. */
+  /** The deadline of a call that changes something, in ms. The deadline of a read is a third of this time. */
   readonly callMs: number;
   /** Sends the HTTP requests. The default is undici; tests pass a wire without sockets. */
   readonly wire?: Wire;
 }
 
-/** What the accounts with the same token share. */
+/**
+ * The objects that all accounts with the same token and the same address of the service share: the credential with its request
+ * budget, and the connections.
+ */
 interface Door {
   readonly credential: Credential;
   readonly wire: OpenWire;
   users: number;
 }
 
-/** A hosting layer that can also set the metrics of all open services. */
+/** Opens clients of the hosting service, and can also set the metrics of all open clients. */
 export interface MeasuredHosting extends Hosting {
   readonly measure: () => void;
 }
 
-/** Starts the hosting layer, which opens services. */
+/** Creates the function that opens a client of the hosting service for each account. */
 export function openHosting(options: HostingOptions): MeasuredHosting {
   const { clock, entropy, metrics, hostRules } = options;
   const resolve = openNames(clock);
@@ -90,16 +94,16 @@ export function openHosting(options: HostingOptions): MeasuredHosting {
   };
 }
 
-/** The settings and parts that a service is built from. */
+/** The settings and parts that the client of one account is built from. */
 interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
-  /** The functions that set the metrics of open services. */
+  /** The functions that set the metrics of all open clients. */
   readonly measured: Set<() => void>;
 }
 
-/** Opens the service for one account. */
+/** Opens the client of the hosting service for one account. */
 function openService(
   settings: ServiceSettings,
   around: ServiceSurroundings,
@@ -134,11 +138,12 @@ function openService(
         urgency,
         leaveQueue: closing.signal,
         ...(options.deadline !== undefined && { deadline: options.deadline }),
-        mayStart: () => (closing.signal.aborted ? 'the account is being closed' : options.mayDispatch()),
+        mayStart: () =>
+          closing.signal.aborted ? 'the operator is closing its connections for this account' : options.mayDispatch(),
       });
     const first = await exchange(options.urgency);
-    // Another client of the account may have used up the limit of this second. So send the request once more after the pause,
-    // before all other requests.
+    // Another program may have used up the account's request limit for this second. So send the request once more after the
+    // pause, before all other requests.
     const again = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
@@ -185,7 +190,7 @@ function openService(
   };
 }
 
-/** The shortest time over which the use of a budget is measured. */
+/** The shortest time, in ms, over which the use of a request budget is measured. */
 const shortestMeasureMs = 5_000;
 
 /**
@@ -197,7 +202,7 @@ function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential 
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
     const at = clock.monotonic();
-    // Two readers may ask for the metrics shortly after each other. The second reader gets the same value.
+    // Two programs may read the metrics shortly after each other. The second program gets the same value as the first.
     if (at - last.at >= shortestMeasureMs) {
       const granted = budget.granted();
       last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };

@@ -20,9 +20,12 @@ const seriesMs = 6 * 60_000;
 const betweenSeriesWritesMs = 60_000;
 const triesEach = 3;
 const retryMs = 2_000;
-/** How long routine events are gathered that have the same kind of object, namespace and reason. */
+/**
+ * The time, in ms, for which routine events with the same kind of object, namespace and reason are collected. Many collected
+ * events become one event.
+ */
 const gatherMs = 2_000;
-/** Gathered events of up to this many objects are published one by one. With more objects they become one event. */
+/** Collected routine events of up to this many objects are published one by one. Events of more objects become one event. */
 const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
@@ -42,7 +45,7 @@ interface Series {
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** How many of the `count` occurrences were published. */
+  /** The number of occurrences that the published event shows; `count` is the number of all occurrences. */
   told: number;
   lastSeen: Moment;
   toldAt: number;
@@ -52,7 +55,7 @@ interface Series {
 export class EventPublisher implements EventRecorder {
   readonly #options: EventPublisherOptions;
   readonly #series = new Map<string, Series>();
-  /** Events to publish, one after the other. The queue has no `interval` or `timeout`, so that all timers use our clock. */
+  /** Publishes events one after the other. The queue has no `interval` or `timeout`, so that all timers use our clock. */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
   /** Routine events that wait to be merged and published. */
@@ -66,7 +69,7 @@ export class EventPublisher implements EventRecorder {
 
   record(given: RecordedEvent): void {
     if (this.#stop.signal.aborted) return;
-    // A series stays in memory for minutes, so keep only what identifies the object.
+    // Keep only what identifies the object, because a series of events stays in memory for minutes.
     const event = { ...given, regarding: identityOf(given.regarding) };
     if (event.isRoutine === true) this.#gather(event);
     else this.#take(event);
@@ -115,7 +118,7 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes all queued events, as far as the deadline allows. Nothing is recorded afterwards. */
+  /** Publishes all queued events, as far as the deadline allows. Events that are recorded afterwards are ignored. */
   async close(deadlineMs: number): Promise<void> {
     for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
@@ -146,12 +149,13 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // An earlier attempt created the event, but its answer was lost.
+        // The event exists already: an earlier attempt created the event, but its answer was lost.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
         const message = error instanceof Error ? error.message : 'unknown failure';
-        if (attempt >= triesEach) log.debug({ reason: series.event.reason }, `an event is dropped: ${message}`);
+        if (attempt >= triesEach)
+          log.debug({ reason: series.event.reason }, `a Kubernetes event is dropped: ${message}`);
         else
           await pause(clock, (error instanceof KubeError ? error.retryInMs : undefined) ?? retryMs, this.#stop.signal);
       }
@@ -196,13 +200,15 @@ export class EventPublisher implements EventRecorder {
   }
 }
 
-/** Merges events into one event about the first object; the note of that event names the other objects. */
+/** Merges events into one event about the first object; the note of the merged event names the other objects. */
 function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const [first] = events;
   if (first === undefined) return [];
   const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
   names.delete(first.regarding.metadata.name);
-  return [{ ...first, note: `${first.note}; and for ${names.size} others: ${[...names].join(', ')}` }];
+  return [
+    { ...first, note: `${first.note}; the same happened to ${names.size} other objects: ${[...names].join(', ')}` },
+  ];
 }
 
 /** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */
@@ -212,7 +218,7 @@ export function cutToBytes(text: string, mostBytes: number): string {
   return `${text.slice(0, read)}…`;
 }
 
-/** Sets a map entry as the newest, and removes the oldest entry when there are more than `most`. */
+/** Adds or moves a map entry to the end, and removes the oldest entry when the map has more than `most` entries. */
 function setAsNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);
@@ -224,7 +230,10 @@ const bucketTokens = 25;
 const refillMs = 300_000;
 const mostBuckets = 10_000;
 
-/** A token bucket for each key. Buckets that were used least recently are forgotten. */
+/**
+ * A token bucket for each key, which limits how often something may happen. Buckets that were used least recently are
+ * forgotten.
+ */
 class TokenBuckets {
   readonly #clock: Clock;
   readonly #buckets = new Map<string, { tokens: number; at: number }>();

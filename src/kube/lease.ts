@@ -2,20 +2,21 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - Leadership is a deadline, never a flag. The deadline counts from before the write that renewed the lease. `mayAct` compares it
- *   with the monotonic clock and the wall clock, since the monotonic clock stops while the machine is suspended. A process that
- *   stalled notices a lost lease in the same tick in which it wakes up.
- * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). It
- *   trusts no clock of another machine. The deadline of the holder (10 s) ends well before that.
+ * - Leadership is a deadline, never a flag. The deadline counts from before the write that renewed the lease. `mayAct` compares
+ *   the deadline with the monotonic clock and the wall clock, since the monotonic clock stops while the machine is suspended. A
+ *   process that stalled notices a lost lease in the same tick in which it wakes up.
+ * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). The
+ *   candidate trusts no clock of another machine. The holder stops acting after 10 s without a renewal, well before that.
  * - A released lease is taken at once. A lease that was deleted, or emptied by hand, counts as held for its duration. A lease that
  *   is missing at the first look is looked for once more, so that a living holder can restore it.
  * - A lease that is older than before came from a backup of the cluster: `onRewind` is called, and the lease counts as held.
- *   Hardly any restore stays unnoticed. The lease is written every two seconds, so the restored one is older. It stays so until
- *   a process takes it over, and we read it sooner than that.
+ *   Nearly every restore is noticed. The lease is written every two seconds, so a restored lease is older. The restored lease
+ *   stays older until a process takes it over, and this process reads the lease before that.
  * - `onAcquired` says whether the previous holder released the lease, so that the engine can delay what must not happen twice.
  *
- * The lease only makes sure that some process works. The journal prevents that a call happens twice. One gap stays: somebody
- * deletes the lease while its holder is cut off from the API server, and a candidate starts within the following ten seconds.
+ * The lease only makes sure that some process works. The journal in the status of each object prevents that a call to the
+ * service is made twice. Two leaders are possible in one case: somebody deletes the lease while its holder is cut off from the
+ * API server, and a candidate starts within the following ten seconds.
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
@@ -25,16 +26,19 @@ import { KubeError, type KubeObject, type Leadership, type Resource } from '../e
 import type { KubeMeans } from './means.ts';
 import { isOlderVersion, isRecord } from '../base/json.ts';
 
-/** Returns the times of a lease with this duration, in the proportions that Kubernetes' own components use: 15, 10 and 2 seconds. */
+/**
+ * Returns the times of a lease with this duration, in the proportions of Kubernetes' own components: for a lease of 15 seconds,
+ * renewal within 10 seconds and attempts every 2 seconds.
+ */
 export function leasePaceOf(leaseMs: number) {
   const unit = leaseMs / 15;
   return {
-    /** How long candidates wait before they take over from a holder that no longer renews. */
+    /** The time that candidates wait before they take over from a holder that no longer renews the lease. */
     leaseMs,
-    /** How long a holder may act after its last renewal. */
+    /** The time for which a holder may act after its last renewal. */
     renewMs: 10 * unit,
     retryMs: 2 * unit,
-    /** How long a lease must be missing before a candidate that never saw a holder creates the lease. */
+    /** The time for which a lease must be missing before a candidate that never saw a holder creates the lease. */
     missingMs: 2.6 * unit,
   };
 }
@@ -47,8 +51,8 @@ export interface LeaseOptions extends KubeMeans {
   /** A name by which people recognise this process. A random part is added, so that no two processes have the same name. */
   readonly identity: string;
   /**
-   * Called when this process becomes the leader. `takeOver` is true if the previous holder did not release the lease: the
-   * holder may have died during a call, or not know yet that it lost the lease.
+   * Called when this process becomes the leader. `takeOver` is true if the previous holder did not release the lease: that
+   * process may have died during a call, or may not know yet that it lost the lease.
    */
   readonly onAcquired: (acquisition: { readonly takeOver: boolean }) => void;
   readonly onLost: (why: string) => void;
@@ -62,7 +66,7 @@ interface Observed {
   readonly version: string | undefined;
   readonly since: number;
   readonly spec: LeaseSpec | undefined;
-  /** True if the lease came back from a backup, so the holder that it names is out of date. */
+  /** True if the lease was restored from a backup, so that its `holderIdentity` is out of date. */
   readonly rewound: boolean;
 }
 
@@ -79,13 +83,19 @@ export class LeaseElection implements Leadership {
   #newest: string | undefined;
   /** True once this process has tried to write the lease. */
   #mayBeOurs = false;
-  /** The lease as we last wrote it. */
+  /** The lease as this process last wrote it; undefined before the first write and after a failure. */
   #own: KubeObject | undefined;
-  /** The moment before the write with which our term began or was last renewed; undefined while this process does not lead. */
+  /**
+   * The moment before the write with which this process became the leader or last renewed the lease; undefined while another
+   * process may lead.
+   */
   #term: Moment | undefined;
-  /** The message of the last failure; undefined after a round without a failure. */
+  /** The message of the last failure; undefined after an attempt without a failure. */
   #complaint: string | undefined;
-  /** True if our last write took the lease from a holder that had not released it. Kept because the answer to that write may be lost. */
+  /**
+   * True if this process last tried to take the lease from a holder that had not released it. Kept because the answer to that
+   * write may be lost.
+   */
   #takesOver = false;
   /** Monotonic time before which this process does not act as the leader, although it holds the lease. */
   #actFrom = 0;
@@ -110,7 +120,7 @@ export class LeaseElection implements Leadership {
     this.#running ??= this.#run();
   }
 
-  /** Stops competing and releases the lease. A process does this last, before it exits. */
+  /** Stops competing for the lease and releases it. A process calls this last, before it exits. */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;
@@ -134,8 +144,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // The last write may or may not have arrived, so read the lease before writing again. Do so soon if this process
-        // leads, or if another process wrote first.
+        // Read the lease before writing again, because the last write may or may not have arrived. Do so soon if this process
+        // leads, or if another process wrote the lease first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#term !== undefined) waitMs /= 10;
@@ -153,7 +163,7 @@ export class LeaseElection implements Leadership {
     this.#complaint = why;
   }
 
-  /** Renews the lease, or reads it and takes it if that is allowed; returns in how many milliseconds to look again. */
+  /** Renews the lease, or reads the lease and takes it if that is allowed. Returns in how many milliseconds to call this again. */
   async #round(): Promise<number> {
     const { clock } = this.#options;
     const begun = momentOf(clock);
@@ -166,7 +176,8 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
-    // If somebody deletes or empties the lease during our term, write it again: the other candidates still wait.
+    // If somebody deletes or empties the lease while this process leads, write the lease again: the other candidates still
+    // wait.
     if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -176,7 +187,7 @@ export class LeaseElection implements Leadership {
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
     // Another holder may have restored the missing lease since our last read, and may still act. This write takes the lease
-    // from such a holder, so wait until that holder's term is surely over.
+    // from that holder, so wait until the holder's deadline has surely passed.
     const vanished = spec === undefined && claim.takeOver;
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
@@ -193,20 +204,20 @@ export class LeaseElection implements Leadership {
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // After a long time between two reads, a missing lease may have existed in between, so the time for which it is missing
-    // starts anew.
+    // After a long time between two reads, the missing lease may have existed in between. So count anew for how long the lease
+    // has been missing.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
     if (this.#observed === undefined || this.#observed.version !== version || unwatched) {
-      // If the lease is deleted or restored from a backup, remember its last holder.
+      // If the lease was deleted or restored from a backup, keep the last known holder.
       const last = rewound ? this.#observed?.spec : undefined;
       this.#observed = { version, since: now, spec: last ?? spec ?? this.#observed?.spec, rewound };
     }
     return this.#observed;
   }
 
-  /** True when the lease is older than at the last read, which happens only when the cluster is restored from a backup. */
+  /** True when the lease is older than at the last read, which happens only when the cluster was restored from a backup. */
   #wentBack(live: KubeObject | undefined): boolean {
     if (live === undefined) return false;
     const { resourceVersion } = live.metadata;
@@ -214,12 +225,15 @@ export class LeaseElection implements Leadership {
     this.#newest = resourceVersion;
     // A lease that was deleted and created again has a newer resourceVersion too, so only a restore makes it older.
     if (newest === undefined || !isOlderVersion(resourceVersion, newest)) return false;
-    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from an older state');
+    this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from a backup');
     this.#isolate(() => this.#options.onRewind?.());
     return true;
   }
 
-  /** Says in how long we may take the lease if it does not change. `takeOver` is true if the holder has not released the lease. */
+  /**
+   * Returns after how long this process may take the lease if the lease does not change. `takeOver` is true if the holder has
+   * not released the lease.
+   */
   #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
     const restedMs = this.#options.clock.monotonic() - seen.since;
@@ -265,13 +279,14 @@ export class LeaseElection implements Leadership {
   async #patiently<Answer>(what: string, request: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
     const patienceMs = this.#patienceMs();
     const answer = await inTime(this.#options.clock, patienceMs, request, signal);
-    if (answer === undefined) throw new KubeError('unavailable', `${what}: no end after ${patienceMs} ms`);
+    if (answer === undefined)
+      throw new KubeError('unavailable', `${what}: no answer of the API server within ${patienceMs} ms`);
     return answer.value;
   }
 
   /**
-   * Begins or extends our term after a successful write; the term counts from before the write. Returns in how many
-   * milliseconds to renew.
+   * Begins or extends the leadership of this process after a successful write. The deadline counts from before the write.
+   * Returns in how many milliseconds to renew the lease.
    */
   #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
@@ -281,7 +296,7 @@ export class LeaseElection implements Leadership {
     const isNews = this.#term === undefined;
     this.#term = begun;
     if (isNews && this.mayAct() !== undefined) {
-      // A clock jumped during the write. Renew before anybody is told.
+      // A clock jumped during the write, so renew the lease before reporting that this process leads.
       this.#term = undefined;
     } else if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');
@@ -290,7 +305,7 @@ export class LeaseElection implements Leadership {
     return this.#pace.retryMs;
   }
 
-  /** Reports the lease as lost if our term has ended. */
+  /** Reports the lease as lost if the deadline of this process has passed. */
   #settle(): void {
     const why = this.mayAct();
     if (why !== undefined) this.#lose(why);
@@ -304,7 +319,7 @@ export class LeaseElection implements Leadership {
     this.#isolate(() => this.#options.onLost(why));
   }
 
-  /** Returns the deadline of one request, which leaves time for a second attempt within the term. */
+  /** Returns the deadline of one request, which leaves time for a second attempt before this process loses the lease. */
   #patienceMs(): number {
     return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
   }
@@ -313,7 +328,7 @@ export class LeaseElection implements Leadership {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'bug: a listener of the lease threw');
+      this.#options.log.error({ err: error }, 'bug: a listener for changes of the leader threw an error');
     }
   }
 }
@@ -334,7 +349,7 @@ const releasedSeconds = 1;
 
 const text = z.string().min(1).optional().catch(undefined);
 
-/** The spec of a Lease. A value that is not valid, which somebody may have written by hand, counts as missing. */
+/** The spec of a Lease. A field with an invalid value, which somebody may have written by hand, counts as missing. */
 const LeaseSpec = z.object({
   /** The name of the holder; undefined when nobody holds the lease. */
   holderIdentity: text,
@@ -350,7 +365,7 @@ export function leaseSpecOf({ spec }: KubeObject): LeaseSpec {
   return LeaseSpec.parse(isRecord(spec) ? spec : {});
 }
 
-/** True when the last holder released the lease, or nobody ever held it. */
+/** True when the last holder released the lease, or nobody ever held the lease. */
 function isReleased({ holderIdentity, leaseDurationSeconds, renewTime }: LeaseSpec): boolean {
   return holderIdentity === undefined && (leaseDurationSeconds === releasedSeconds || renewTime === undefined);
 }

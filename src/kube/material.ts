@@ -1,10 +1,14 @@
 /**
  * Reads Secrets and ConfigMaps by name, and notices when they change.
  *
- * Values are read when they are needed and kept for a second, so that a hundred resources with one Secret cost one read. If
- * watching is on, a watch of metadata shows which objects changed, and their kept values are dropped, even values whose read
- * is still under way. If watching is off, the objects in use are read again every minute, so that a change, creation or
- * deletion is noticed within one round. Objects that no resource uses any more are not read.
+ * A Secret or ConfigMap is read when its values are needed, and kept for a second, so that a hundred resources with one Secret
+ * cost one read.
+ *
+ * If watching is on, a watch of metadata shows which objects changed. The kept values of a changed object are dropped, even if
+ * their read is still under way.
+ *
+ * If watching is off, the objects in use are read again every minute, so that a change, creation or deletion is noticed within
+ * a minute. Objects that no resource uses any more are not read.
  */
 import { isRecord, Secret } from '../base/json.ts';
 import type { KubeObject, Material, MaterialName, Resource, Troubles } from '../engine/ports.ts';
@@ -24,7 +28,7 @@ interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /** `on` needs permission to list and watch all Secrets of the namespaces. With `off`, the Secrets in use are read every minute. */
   readonly watch: 'on' | 'off';
-  /** The only namespace to watch, if the operator serves one namespace. */
+  /** The only namespace to watch, if the operator serves a single namespace. */
   readonly namespace?: string;
   readonly isUsed: (change: MaterialName) => boolean;
   readonly onChanged: (change: MaterialName) => void;
@@ -37,7 +41,10 @@ export class KubeMaterial implements Material {
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
   /** The watches, for health checks; empty when watching is off. */
   readonly reflectors: readonly Reflector[];
-  /** Used when watching is off: the version of each Secret or ConfigMap that resources have read; undefined if the object did not exist. */
+  /**
+   * Used when watching is off: the version of each Secret or ConfigMap that resources have read or were told of; undefined if
+   * the object did not exist.
+   */
   readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
   #stopped = false;
@@ -83,8 +90,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the first version. If another resource reads a newer version, the resources that read the first must still be
-      // told of the change.
+      // Keep the first version. If another resource reads a newer version, the resources that read the first version must still
+      // be told of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);
@@ -95,7 +102,7 @@ export class KubeMaterial implements Material {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
-  /** Plans the next round of reads in a minute. A round reads the objects in use and forgets all others. */
+  /** Plans to read all Secrets and ConfigMaps in use again in about a minute. Those that are no longer in use are forgotten. */
   #planRound(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;
@@ -112,7 +119,7 @@ export class KubeMaterial implements Material {
         this.#seen.delete(key);
         continue;
       }
-      // The next round repeats a failed read. Each resource that uses the object reports the failure itself.
+      // Ignore a failed read, which is repeated a minute later. Each resource that uses the object reports the failure itself.
       const found = await this.#get(seen.asked).then(
         (object) => ({ version: object?.metadata.resourceVersion }),
         () => undefined,

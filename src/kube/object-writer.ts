@@ -1,9 +1,10 @@
 /**
- * Writes the status and the finalizer of our objects. Nothing else writes them.
+ * Writes the status and the finalizer of our objects. No other code writes them.
  *
- * Guarantees: a write carries uid and resourceVersion, so it never changes a version of the object that the writer did not
- * see, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
- * status records the answer of the service, unless the object is gone or its status has a journal that is no longer ours.
+ * Guarantees: a write carries uid and resourceVersion, so a write never changes a version of the object that the operator has
+ * not seen, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
+ * status records the answer of the service, unless the object is gone or `render` returns undefined because the journal in
+ * status has changed.
  */
 import { Backoff, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -61,20 +62,25 @@ export class KubeObjectWriter implements ObjectWriter {
         if (!(error instanceof KubeError)) throw error;
         const { reason, message } = error;
         if (reason === 'invalid' && ++refusals >= mostRefusals) {
-          throw new Error(`an answer cannot be written to status: ${message}`, { cause: error });
+          throw new Error(`the answer of the service cannot be written to the status of the object: ${message}`, {
+            cause: error,
+          });
         }
         live = undefined;
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](fields, `an answer is not in status yet and is written again: ${message}`);
+        log[isTold ? 'debug' : 'warn'](
+          fields,
+          `writing the answer of the service to the status of the object failed and is tried again: ${message}`,
+        );
         isTold = true;
         await pause(clock, waitMs);
       }
     }
   }
 
-  /** Adds our finalizer, which keeps Kubernetes from deleting the object. */
+  /** Adds our finalizer, which keeps Kubernetes from deleting the object at once. */
   hold(object: KubeObject): Promise<Written> {
     return written(this.#setFinalizers(object, [finalizer]));
   }
@@ -84,7 +90,7 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#setFinalizers(object, []));
   }
 
-  /** Replaces the whole status of this version of the object, unless the status is the same already. */
+  /** Replaces the whole status of this version of the object, unless the object has this status already. */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
     const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
@@ -93,12 +99,15 @@ export class KubeObjectWriter implements ObjectWriter {
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
-      log.warn({ kind, namespace, name }, 'bug: the API server kept something else than the status that was written');
+      log.warn(
+        { kind, namespace, name },
+        'bug: the API server stored a status that differs from the status that the operator wrote',
+      );
     }
     return now;
   }
 
-  /** Replaces the whole list of finalizers, on exactly this version of the object: those of others stay, and `ours` are added. */
+  /** Replaces the list of finalizers of exactly this version of the object: keeps the finalizers of others and adds `ours`. */
   async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
@@ -113,7 +122,7 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** Waits for a write. Returns conflict and absence as results; throws any other failure. */
+/** Waits for a write. Returns a conflict or a missing object as a result; throws any other failure. */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

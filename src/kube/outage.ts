@@ -2,13 +2,19 @@
 import type { Clock } from '../base/time.ts';
 import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
 
-/** The kind of an outage: Kubernetes does not answer, or Kubernetes refuses the operator. A failure of a single object is no outage. */
+/**
+ * The kind of an outage: Kubernetes does not answer, or Kubernetes refuses the operator. A failure that concerns a single
+ * object is not an outage.
+ */
 type OutageKind = 'silent' | 'refusing';
 
-/** The shortest time between two calls of `askAgain`, while Kubernetes answers some requests and not others. */
+/** The shortest time between two calls of `askAgain` while Kubernetes answers only some of the requests. */
 const askAgainMs = 10_000;
 
-/** The error reasons that count as an outage. A 403 does not count, since other objects or verbs may be allowed. */
+/**
+ * Maps error reasons to the kind of outage that they are part of. A 403 is not an outage, since Kubernetes may allow requests
+ * for other objects or verbs.
+ */
 const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
   unavailable: 'silent',
   throttled: 'silent',
@@ -23,8 +29,8 @@ const words = {
 /**
  * Recognises when Kubernetes as a whole fails.
  *
- * Guarantees: the log has one line when an outage begins, and one when it ends. After the first success all failed objects are
- * tried again soon, whatever their backoff.
+ * Guarantees: the log has one line when an outage begins, and one line when it ends. After the first success all failed objects
+ * are tried again soon, whatever their backoff.
  */
 export class Outage implements Troubles {
   readonly #clock: Clock;

@@ -37,9 +37,9 @@ import { isOlderVersion } from '../base/json.ts';
 const usualPace = {
   pageSize: 500,
   pageMs: 45_000,
-  /** Each watch asks the API server to end it after a random time between these two. */
+  /** The shortest and the longest timeout of a watch. Each watch asks the API server for a random timeout in between. */
   watchSeconds: { least: 300, most: 600 },
-  /** After this long without an event or bookmark, all objects are listed again. Bookmarks come every minute. */
+  /** All objects are listed again after this long without an event or bookmark. Bookmarks come every minute. */
   idleMs: 80_000,
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
@@ -53,7 +53,7 @@ export interface ReflectorOptions extends KubeMeans {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  /** Collects failures of Kubernetes as a whole. Without this collector the reflector logs such failures itself. */
+  /** Collects failures of Kubernetes as a whole. If undefined, the reflector logs these failures itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
   /** Called with the reflector's name when the cluster was restored from a backup, before the restored objects are emitted. */
@@ -76,15 +76,15 @@ export class Reflector {
   /** The newest resourceVersion that a list or watch showed. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
-  /** The reason why all objects are being listed now; undefined while no list is under way. */
+  /** The reason why all objects are being listed now; undefined at other times. */
   #listing: ListReason | undefined;
-  /** How many rewinds `rewound()` reported, and after how many of them all objects were listed again. */
+  /** How often `rewound()` was called, and how many of these calls were answered by listing all objects again. */
   #rewinds = 0;
   #rewindsHandled = 0;
   #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
-  /** True if the last watch ended before the time that it asked for. */
+  /** True if the last watch ended before its timeout. */
   #endedEarly = false;
 
   constructor(options: ReflectorOptions) {
@@ -121,7 +121,10 @@ export class Reflector {
     return this.#cache.values();
   }
 
-  /** Returns the monotonic time of the last page of a list, event or bookmark. Reading only the newest resourceVersion does not count. */
+  /**
+   * Returns the monotonic time at which a page of a list, an event or a bookmark last arrived. Reading only the newest
+   * resourceVersion does not count.
+   */
   lastHeardAt(): number | undefined {
     return this.#lastHeardAt;
   }
@@ -131,7 +134,7 @@ export class Reflector {
     return this.#problem;
   }
 
-  /** Lists and emits all objects again, because another watch noticed that the cluster was restored. */
+  /** Lists and emits all objects again, because another watch noticed that the cluster was restored from a backup. */
   rewound(): void {
     this.#rewinds += 1;
     this.#listBecause = 'rewind';
@@ -171,10 +174,11 @@ export class Reflector {
     }
   }
 
-  /** Decides after a failure whether to list or to watch again; returns how many milliseconds to wait before that. */
+  /** Decides after a failure whether to list all objects or to watch again; returns how many milliseconds to wait before that. */
   #failed(error: unknown): number {
     this.#endedEarly = true;
-    // A silent watch has already waited for long, so do not back off. A random pause keeps all reflectors from listing at once.
+    // Do not back off after a silent watch, which has already waited for long. A random pause keeps all reflectors from listing
+    // at once.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -187,7 +191,7 @@ export class Reflector {
       const isNews = !isShared && message !== this.#problem;
       this.#options.log[isNews ? 'info' : 'debug'](again, message);
     } else {
-      this.#options.log.error({ ...again, err: error }, 'bug: the reflector met a failure it does not know');
+      this.#options.log.error({ ...again, err: error }, 'bug: the reflector failed with an unexpected error');
     }
     this.#problem = message;
     return waitMs;
@@ -223,7 +227,7 @@ export class Reflector {
         const { plural } = this.#options.resource;
         this.#options.log.info(
           { reflector: this.name, pageSize: this.#pageSize },
-          `${plural} are large: listed in smaller pages`,
+          `a page of ${plural} is too large: the list is read again in smaller pages`,
         );
       }
     }
@@ -248,7 +252,10 @@ export class Reflector {
     return this.#endedEarly && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;
   }
 
-  /** Checks that the newest resourceVersion is not older than before, because a watch of a restored cluster would wait for ever. */
+  /**
+   * Checks that the newest resourceVersion is not older than before. After a restore of the cluster from a backup, a watch from
+   * the old version would wait for ever.
+   */
   async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);
     this.#answered();
@@ -260,11 +267,12 @@ export class Reflector {
     const asked = api.list(resource, { ...selectionOf(this.#options), limit, continue: next });
     const { pageMs } = this.#pace;
     const page = await inTime(clock, pageMs, asked, this.#stop.signal);
-    if (page === undefined) throw new KubeError('unavailable', `listing ${resource.plural}: no end after ${pageMs} ms`);
+    if (page === undefined)
+      throw new KubeError('unavailable', `listing ${resource.plural}: no answer of the API server within ${pageMs} ms`);
     return page.value;
   }
 
-  /** Watches until the stream ends; returns true if the stream lasted as long as the reflector asked. */
+  /** Watches until the stream ends; returns true if the stream lasted until its timeout. */
   async #watch(): Promise<boolean> {
     const { api, resource, clock, entropy } = this.#options;
     const { least, most } = this.#pace.watchSeconds;
@@ -294,11 +302,11 @@ export class Reflector {
   /**
    * Passes on the events of a watch, and throws when nothing arrives within the idle deadline.
    *
-   * An API server sends a bookmark about once a minute, if its resourceVersion is newer than the one with which the watch
-   * began. While no object of the resource changes, the API server learns a newer version only when somebody lists, since a
-   * plain etcd reports its version only every ten minutes. So when a new watch has been silent for half of the deadline, the
-   * probe lists one object, and a bookmark follows. If a watch is silent for the whole deadline, the watch is broken, or
-   * something on the way holds its data back.
+   * An API server sends a bookmark about once a minute, but only if it knows a resourceVersion that is newer than the one with
+   * which the watch began. While no object of the resource changes, the API server learns a newer version only when somebody
+   * lists objects, since a plain etcd reports its version only every ten minutes. So when a new watch has been silent for half
+   * of the deadline, the probe lists one object, and a bookmark follows. If a watch is silent for the whole deadline, the watch
+   * is broken, or a proxy on the way holds its data back.
    *
    * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
    */
@@ -316,13 +324,14 @@ export class Reflector {
         const early = hasReceived ? undefined : await arriving(coming, idleMs / 2);
         if (!hasReceived && early === undefined) await this.#probe();
         const next = early ?? (await arriving(coming, idleMs));
-        if (next === undefined) throw new SilenceError(`watching ${resource.plural}: silent for ${idleMs} ms`);
+        if (next === undefined)
+          throw new SilenceError(`watching ${resource.plural}: the watch was silent for ${idleMs} ms`);
         if (next.done === true) return;
         yield next.value;
         receivedAt = clock.monotonic();
       }
     } finally {
-      // Do not await this call: a stream that hangs would block here too.
+      // Do not wait for the end of the stream: a stream that hangs would block here too.
       stream.return?.().catch(() => undefined);
     }
   }
@@ -331,7 +340,10 @@ export class Reflector {
     switch (event.type) {
       case 'ERROR':
         if (event.code === 410) throw new Relist('gone');
-        throw new KubeError('unavailable', `watching ${this.#options.resource.plural}: ${event.code} in the stream`);
+        throw new KubeError(
+          'unavailable',
+          `watching ${this.#options.resource.plural}: the stream contains an error with code ${event.code}`,
+        );
       case 'BOOKMARK':
         this.#advance(event.resourceVersion);
         return;
@@ -346,7 +358,7 @@ export class Reflector {
     }
   }
 
-  /** Records the newest resourceVersion. Throws if the version runs backwards, such as after a restore of the cluster. */
+  /** Records the newest resourceVersion. Throws if the version runs backwards, as after a restore of the cluster from a backup. */
   #advance(version: string): void {
     if (this.#seen !== undefined && isOlderVersion(version, this.#seen)) throw new Relist('backwards');
     this.#seen = version;
@@ -368,7 +380,7 @@ export class Reflector {
 
   #reportRewind(version: string): void {
     const fields = { reflector: this.name, seen: this.#seen, now: version };
-    this.#options.log.warn(fields, 'the cluster was restored from an older state: everything is looked at again');
+    this.#options.log.warn(fields, 'the cluster was restored from a backup: all objects are listed and checked again');
     this.#callListener(() => this.#options.onRewind?.(this.name));
   }
 
@@ -377,7 +389,7 @@ export class Reflector {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw');
+      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw an error');
     }
   }
 }
@@ -396,7 +408,7 @@ class Relist extends Error {
   }
 }
 
-/** Returns the reason to list again after a failure; undefined when it is enough to open the watch again. */
+/** Returns the reason why all objects must be listed again after a failure; undefined when it is enough to open the watch again. */
 function listReasonOf(error: unknown): ListReason | undefined {
   if (error instanceof Relist) return error.reason;
   if (error instanceof SilenceError) return 'silent';
@@ -404,7 +416,7 @@ function listReasonOf(error: unknown): ListReason | undefined {
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
 }
 
-/** Thrown when a watch has sent nothing within its deadline. Counts as part of an outage. */
+/** Thrown when a watch has sent nothing within its deadline. The error counts as part of an outage of Kubernetes. */
 class SilenceError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -412,16 +424,17 @@ class SilenceError extends KubeError {
   }
 }
 
-/** Returns the namespace, the labels, and whether only metadata is wanted: the same for every list and watch. */
+/** Returns the namespace, the labels, and whether only metadata is wanted, which are the same for every list and watch. */
 function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOptions) {
   return { namespace, labelSelector, metadataOnly };
 }
 
 /**
- * Keeps the newest known version of every object of one resource, and says which events follow from a change.
+ * Keeps the newest known version of every object of one resource, and derives the events that follow from a change.
  *
- * Guarantees: a watch never puts an older version of an object in place of a newer one. An object that was deleted and recreated
- * gives `gone` and then `applied`. A late event of an object that was since recreated changes nothing.
+ * Guarantees: a watch never puts an older version of an object in place of a newer version. An object that was deleted and
+ * recreated gives `gone` and then `applied`. A late event about the deleted object changes nothing after the object was
+ * recreated.
  */
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
@@ -456,7 +469,7 @@ class ObjectCache {
     return [{ is: 'gone', object }];
   }
 
-  /** True when one of these objects is older than the version in the cache, as after a restore of the cluster. */
+  /** True when one of these objects is older than the version in the cache, as after a restore of the cluster from a backup. */
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
@@ -464,7 +477,10 @@ class ObjectCache {
     });
   }
 
-  /** Replaces all objects with a complete list. After a restore every object counts as changed, because a version then proves nothing. */
+  /**
+   * Replaces all objects with a complete list. After a restore of the cluster every object counts as changed, because equal
+   * versions prove nothing then.
+   */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
     this.#objects = new Map(
@@ -488,15 +504,15 @@ function keyOf(namespace: string | undefined, name: string): string {
   return `${namespace ?? ''}/${name}`;
 }
 
-// ---- health ----------------------------------------------------------------------------------------------------
+// ---- health of reflectors --------------------------------------------------------------------------------------
 
 /** The part of a reflector that health and metrics use. */
 export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
-/** A watch counts as silent, and the process as not ready, after this long without events or bookmarks. */
+/** The time without events and bookmarks after which a watch counts as silent and the process as not ready. */
 const silentAfterMs = 180_000;
 
-/** Milliseconds since a reflector last received something; undefined before its first list. */
+/** Returns the milliseconds since a reflector last received data; undefined before its first list. */
 function ageOf(reflector: Watched, clock: Clock): number | undefined {
   const heardAt = reflector.lastHeardAt();
   return heardAt === undefined ? undefined : clock.monotonic() - heardAt;
@@ -507,13 +523,13 @@ export function agesOf(reflectors: readonly Watched[], clock: Clock): ReadonlyMa
   return new Map(reflectors.map((reflector) => [reflector.name, ageOf(reflector, clock)]));
 }
 
-/** Says why the process is not ready, one sentence for each reflector; returns an empty list when the process is ready. */
+/** Returns the reasons why the process is not ready, one sentence for each reflector; an empty list when the process is ready. */
 export function complaintsOf(reflectors: readonly Watched[], clock: Clock): readonly string[] {
   return reflectors.flatMap((reflector) => {
     const problem = reflector.problem();
     const because = problem === undefined ? '' : ` (${problem})`;
-    if (!reflector.isSynced) return [`${reflector.name}: not listed yet${because}`];
+    if (!reflector.isSynced) return [`${reflector.name}: the objects are not listed yet${because}`];
     const ageMs = ageOf(reflector, clock) ?? Number.POSITIVE_INFINITY;
-    return ageMs > silentAfterMs ? [`${reflector.name}: silent${because}`] : [];
+    return ageMs > silentAfterMs ? [`${reflector.name}: the watch is silent${because}`] : [];
   });
 }

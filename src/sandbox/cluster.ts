@@ -20,12 +20,12 @@ const fieldManager = 'apphosting-sandbox';
 /** The address of an API server, its CA and a token for it. */
 export type ClusterAccess = Readonly<Record<'url' | 'ca' | 'adminToken', string>>;
 
-/** The calls of the Kubernetes API that the sandbox uses. */
+/** The calls to the API server that the sandbox makes. */
 export type SandboxCluster = ReturnType<typeof clusterAt>;
 
 /**
- * Opens a cluster as its administrator. All calls go through the API class for custom objects, which sends JSON as it is: the typed classes
- * drop fields that they do not know, such as `x-kubernetes-validations`.
+ * Opens a cluster as its administrator. All calls go through the API class for custom objects, which sends JSON as it is: the
+ * typed API classes drop fields that they do not know, such as `x-kubernetes-validations`.
  */
 export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
@@ -59,14 +59,14 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   async function apply(manifest: Manifest): Promise<void> {
     const { apiVersion, kind, metadata } = manifest;
     const what = `${kind} ${metadata.name}`;
-    // Ask again for a while: a kind may not be served yet right after its CRD is established.
+    // Retry for a while: the API server may not serve a kind yet right after its CRD is established.
     const known = async () => (await served(apiVersion)).find((candidate) => candidate.kind === kind);
     const found = await poll(known, { everyMs: 100, deadlineMs: 5000 });
     if (found === undefined) throw new CannotStart(`${what}: the cluster serves no ${kind} in ${apiVersion}`);
     try {
       await patched(manifest, found);
     } catch (error) {
-      if (error instanceof ApiException) throw new CannotStart(`${what} is refused: ${messageOf(error)}`);
+      if (error instanceof ApiException) throw new CannotStart(`the API server refuses ${what}: ${messageOf(error)}`);
       throw error;
     }
   }
@@ -92,7 +92,7 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   return { apply, list, served, established, close: () => config.close() };
 }
 
-/** Returns the message of a refusal. For an unknown path the API server answers with plain text. */
+/** Returns the message with which the API server refused a request. For an unknown path the API server answers with plain text. */
 function messageOf({ body }: ApiException<unknown>): string {
   if (typeof body === 'string' && !body.startsWith('{')) return body.trim();
   const told: unknown = typeof body === 'string' ? JSON.parse(body) : body;

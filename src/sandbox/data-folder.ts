@@ -5,10 +5,10 @@ import { CannotStart, reasonOf } from './cannot-start.ts';
 import { endLeftovers, runFolder } from './control-plane/leftovers.ts';
 import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 
-/** The data folder of a sandbox, which this process has locked. */
+/** The data folder of a sandbox; this process holds the lock of the folder. */
 export interface DataFolder {
   readonly dir: string;
-  /** How many processes of an earlier start were still running in this folder and were ended. */
+  /** The number of processes of an earlier start that were still running in this folder and were ended. */
   readonly leftovers: number;
   /** Unlocks the data folder. A temporary folder is removed, a folder that the user named is kept. */
   readonly release: () => Promise<void>;
@@ -19,18 +19,20 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
   if (entries.length > 0 && !entries.includes('run')) {
-    throw new CannotStart(`${dir} holds other things: name an empty or a new folder, or one of an earlier sandbox`);
+    throw new CannotStart(
+      `${dir} contains files that no sandbox made: name an empty or new folder, or the folder of an earlier sandbox`,
+    );
   }
   try {
     const unlock = await taken(dir);
     return { dir, leftovers: await endLeftovers(dir), release: async () => unlock() };
   } catch (error) {
     if (error instanceof CannotStart) throw error;
-    throw new CannotStart(`${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
+    throw new CannotStart(`the folder ${dir} cannot be used: ${reasonOf(error)}`, { cause: error });
   }
 }
 
-/** Creates a temporary folder, whose name says its purpose, and locks it. */
+/** Creates and locks a temporary folder, whose name contains the purpose. */
 export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
@@ -45,7 +47,7 @@ export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'):
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
-    // A folder without a lock belongs to a sandbox that is just starting or ending.
+    // Skip a folder without a lock, which belongs to a sandbox that is just starting or ending.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -68,7 +70,7 @@ export function isRunningIn(dir: string): boolean {
 /** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
-/** Reads the ports that the last start in this folder used. */
+/** Reads the ports that the last start of a sandbox in this folder used. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);
@@ -79,7 +81,7 @@ export function keepPorts(dir: string, ports: Ports): Promise<void> {
   return writeWhole(portsPath(dir), JSON.stringify(ports));
 }
 
-/** Writes a file in one step, so that a reader finds the old text or the new one, never a part. */
+/** Writes a file in one step, so that a reader finds the whole old text or the whole new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
   await writeFile(draft, text, { mode: 0o600 });
@@ -92,7 +94,7 @@ async function taken(dir: string): Promise<() => void> {
     return lock(lockIn(dir));
   } catch (error) {
     if (!(error instanceof InUse)) throw error;
-    const message = `a sandbox is running in ${dir} (${error.message}): end it, or name another --data folder`;
+    const message = `a sandbox is running in ${dir} (${error.message}): end that sandbox, or name another folder with --data`;
     throw new CannotStart(message, { cause: error });
   }
 }

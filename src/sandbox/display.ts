@@ -7,14 +7,14 @@ export interface TableScreen extends Screen {
   readonly rows?: number;
 }
 
-/** Shows rows as they change: on a terminal a table that stays in place, elsewhere a line per change. */
+/** Shows the sandbox's resources: on a terminal a table that stays in place, elsewhere one line for each change. */
 export interface Display {
   readonly show: (rows: readonly SandboxRow[]) => void;
   /** Prints a line; on a terminal the line appears above the table. */
   readonly line: (text: string) => void;
 }
 
-/** Makes a display for a terminal, where a table stays in place. */
+/** Makes a display for a terminal, on which the table stays in place. */
 export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   let shown: readonly string[] = [];
   const clear = () => (shown.length === 0 ? '' : `\u001B[${shown.length}A\u001B[J`);
@@ -32,7 +32,7 @@ export function liveDisplay(screen: TableScreen, paint: Paint): Display {
   };
 }
 
-/** Makes a display for a file or a pipe, which gets a line per change. */
+/** Makes a display for a file or a pipe, to which one line is written for each change. */
 export function plainDisplay(screen: Screen, stamp: () => string): Display {
   let last = new Map<string, string>();
   return {

@@ -17,7 +17,7 @@ export async function follow(
   let rows: readonly SandboxRow[] = [];
   for (;;) {
     const began = performance.now();
-    // If the API server does not answer, it is restarting: keep the last rows and ask again in the next round.
+    // Keep the last rows if the API server does not answer: it is restarting, and the next round asks again.
     rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
@@ -36,7 +36,7 @@ export function notReady(samples: readonly Manifest[], rows: readonly SandboxRow
   return all.filter(({ row }) => row?.ready !== 'True');
 }
 
-/** Selects the samples of the operator's kinds, which the operator makes Ready. */
+/** Selects the samples that are resources of the operator's kinds. */
 export function ours(samples: readonly Manifest[]): readonly Manifest[] {
   return samples.filter(({ apiVersion }) => apiVersion.startsWith(`${group}/`));
 }

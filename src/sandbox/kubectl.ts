@@ -8,7 +8,7 @@ import { CannotStart } from './cannot-start.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';
 import { isRunningIn, keptFolder, runningFolders } from './data-folder.ts';
 
-/** Runs kubectl in the sandbox that is running, or in the one that is kept in the folder `data`; returns the exit code. */
+/** Runs kubectl in the running sandbox, or in the sandbox that the folder `data` keeps; returns the exit code. */
 export async function kubectl(
   binaries: Binaries,
   data: string | undefined,
@@ -18,8 +18,8 @@ export async function kubectl(
   if (data === undefined) return run(binaries, await theOnlyRunning(), args);
   const dir = resolve(data);
   if (isRunningIn(dir)) return run(binaries, dir, args);
-  if (!existsSync(join(dir, 'run', 'etcd'))) throw new CannotStart(`no sandbox was ever up in ${dir}`);
-  say(`no sandbox is running in ${dir}: starting its Kubernetes for this command`);
+  if (!existsSync(join(dir, 'run', 'etcd'))) throw new CannotStart(`no sandbox was ever started in ${dir}`);
+  say(`no sandbox is running in ${dir}: starting only Kubernetes, for this command`);
   await using ending = new AsyncDisposableStack();
   ending.defer((await keptFolder(dir)).release);
   ending.defer((await startControlPlane({ dir, binaries, say })).stop);
@@ -29,10 +29,13 @@ export async function kubectl(
 async function theOnlyRunning(): Promise<string> {
   const [first, ...others] = await runningFolders();
   if (first === undefined) {
-    throw new CannotStart('no sandbox is running: start one with npm start, or name a kept one with --data DIR');
+    throw new CannotStart(
+      'no sandbox is running: start one with npm start, or name the folder of an earlier sandbox with --data DIR',
+    );
   }
   if (others.length === 0) return first;
-  throw new CannotStart(`several sandboxes are running: name one with --data: ${[first, ...others].join(', ')}`);
+  const folders = [first, ...others].join(', ');
+  throw new CannotStart(`several sandboxes are running: name the folder of one sandbox with --data: ${folders}`);
 }
 
 async function run({ kubectl: command }: Binaries, dir: string, args: readonly string[]): Promise<number> {

@@ -12,7 +12,7 @@ import { inApplyOrder, type Manifest, manifestsIn } from './manifests.ts';
 import { type Commands, operator, operatorKubeconfig, simulator, simulatorState } from './programs.ts';
 import { revival } from './revival.ts';
 
-/** Everything that is needed to start a sandbox. */
+/** The settings and files with which a sandbox is started. */
 interface Recipe {
   readonly dir: string;
   readonly binaries: Binaries;
@@ -27,7 +27,7 @@ interface Recipe {
 /** A sandbox whose parts are all up. */
 export type Sandbox = Awaited<ReturnType<typeof launch>>;
 
-/** The name of the Secret from which the samples take the address of the service and a token. */
+/** The name of the Secret from which the samples take the base URL of the service and a token. */
 const credentialsSecret = 'hosting-credentials';
 
 const demoToken = 'demo-admin';
@@ -52,7 +52,7 @@ export async function launch(recipe: Recipe) {
     const pids = Object.entries(processes).map(([name, { pid }]) => [name, pid]);
     return writeWhole(files.pids, JSON.stringify(Object.fromEntries(pids)));
   };
-  /** Ends every process. The operator ends first, because it talks to all others. */
+  /** Ends every process. The operator ends first, because it sends requests to all others. */
   const stop = async () => {
     await cluster?.close();
     await ours.stop();
@@ -91,7 +91,7 @@ export async function launch(recipe: Recipe) {
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    // The promise `broken` rejects when a part of the sandbox keeps ending; it never resolves.
+    // The promise `broken` rejects when a part of the sandbox keeps ending by itself; it never resolves.
     return { cluster, urls, kubeconfigPath, broken: revived.broken, stop };
   } catch (error) {
     await stop();
@@ -120,7 +120,8 @@ export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Chooses the ports of a sandbox. Uses those of the last start in this folder, because kept objects are bound to the simulator's address.
+ * Chooses the ports of a sandbox. Uses the ports of the last start in the same folder, because the objects in the folder are
+ * bound to the simulator's address.
  */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);
@@ -128,8 +129,8 @@ async function choosePorts(dir: string): Promise<Ports> {
   if (before === undefined) return { kubernetes, simulator, metrics };
   if (!(await isFree(before.simulator))) {
     throw new CannotStart(
-      `port ${before.simulator} is taken, and the objects kept in ${dir} are bound to the simulator at that address: ` +
-        'free the port, or use another --data folder',
+      `port ${before.simulator} is taken, and the objects kept in ${dir} are bound to the simulator at that port: ` +
+        'free the port, or name another folder with --data',
     );
   }
   return { ...before, metrics: (await isFree(before.metrics)) ? before.metrics : metrics };

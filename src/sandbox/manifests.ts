@@ -1,7 +1,7 @@
 import { documentsIn, readTexts, type Unreadable } from '../cli/documents/load.ts';
 import { CannotStart } from './cannot-start.ts';
 
-/** A Kubernetes object as a file describes it. */
+/** A Kubernetes object from a manifest file. */
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
@@ -15,7 +15,10 @@ export async function manifestsIn(dir: string): Promise<readonly Manifest[]> {
   return manifestsOf(texts, unreadable);
 }
 
-/** Parses the objects in manifest files, given as texts by path. Throws `CannotStart` if one of them is no Kubernetes object. */
+/**
+ * Parses the Kubernetes objects in manifest files; the files are given as texts by path. Throws `CannotStart` if an object is
+ * not a Kubernetes object.
+ */
 export function manifestsOf(texts: ReadonlyMap<string, string>, before: readonly Unreadable[] = []): Manifest[] {
   const { loaded, unreadable } = documentsIn(texts);
   const [flaw] = [...before, ...unreadable];

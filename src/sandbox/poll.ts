@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `ask` until it returns a value; returns undefined if the time is up or `over` says to stop. */
+/** Calls `ask` until it returns a value; returns undefined if the time is up or `over` returns true. */
 export async function poll<T>(
   ask: () => Promise<T | undefined>,
   { everyMs, deadlineMs, over = () => false }: PollOptions,
@@ -14,7 +14,7 @@ export async function poll<T>(
   }
 }
 
-/** How often and for how long a poll asks, and when it stops early. */
+/** The pause between two calls, the deadline, and a function that ends the polling early. */
 export interface PollOptions {
   readonly everyMs: number;
   readonly deadlineMs: number;

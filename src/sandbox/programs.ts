@@ -5,7 +5,7 @@ import type { Program } from './control-plane/daemon.ts';
 import { runFolder } from './control-plane/leftovers.ts';
 import { answersOk } from './control-plane/programs.ts';
 
-/** The arguments with which Node runs the simulator and the operator; tests pass their own. */
+/** The arguments with which Node runs the simulator and the operator; tests pass other arguments. */
 export type Commands = Readonly<Record<'simulator' | 'operator', readonly string[]>>;
 
 /** The path of the main program, in the sources as well as in the bundle. */

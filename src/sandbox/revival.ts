@@ -1,6 +1,6 @@
 /*
- * Restarts parts of the sandbox as a kubelet restarts a pod. A part that ends by itself is started again, after a longer pause each time. A
- * part that keeps ending is given up.
+ * Restarts parts of the sandbox as a kubelet restarts a pod. A part that ends by itself is started again, after a longer pause
+ * each time. A part that keeps ending is not started any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../base/time.ts';
@@ -8,7 +8,10 @@ import { realClock, realEntropy } from '../cli/machine.ts';
 import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
-/** The time to forget includes a pause and the start: a part that then stays up for 20 seconds or so begins afresh. */
+/**
+ * The pauses between restarts. `forgetMs` counts from the last failure and includes the pause and the start, so a part that
+ * stays up for about 20 seconds gets short pauses again.
+ */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;
 
@@ -24,7 +27,8 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
     backoffs.set(name, backoff);
     for (;;) {
       const pauseMs = backoff.next();
-      if (backoff.failures > mostFailures) throw new CannotStart(`${name} does not stay up (last: ${how})`);
+      if (backoff.failures > mostFailures)
+        throw new CannotStart(`${name} ended too often and is not started again (last end: ${how})`);
       await sleep(pauseMs, undefined, { signal });
       try {
         await start();
@@ -45,7 +49,7 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
         if (!signal.aborted) broken.reject(error);
       });
     },
-    /** Rejects with `CannotStart` when a part of the sandbox is given up; never resolves. */
+    /** Rejects with `CannotStart` when a part of the sandbox has ended too often; never resolves. */
     broken: broken.promise,
   };
 }

@@ -18,7 +18,7 @@ const root = join(import.meta.dirname, '..', '..');
 
 const ownRepository = { crds: join(root, 'crds'), samples: join(root, 'deploy', 'samples'), commands: ownCommands };
 
-/** The files of the repository that a sandbox uses; tests give their own. */
+/** The files of the repository that a sandbox uses; tests pass other files. */
 type Repository = Readonly<typeof ownRepository>;
 
 /** `apphosting sandbox`: runs Kubernetes, the simulator and the operator on this machine. Returns the exit code. */
@@ -56,7 +56,7 @@ async function runSandbox(
   const crds = await manifestsIn(repository.crds);
   const samples = settings.samples === 'none' ? [] : await samplesIn(settings.samples ?? repository.samples);
   const cleared = await clearAbandoned();
-  if (cleared > 0) progress.say(`cleared away what killed sandboxes left in ${cleared} temporary folder(s)`);
+  if (cleared > 0) progress.say(`removed ${cleared} temporary folder(s) of sandboxes that were killed`);
   await using ending = new AsyncDisposableStack();
   const folder = settings.data === undefined ? await temporaryFolder() : await keptFolder(settings.data);
   ending.defer(folder.release);
@@ -73,7 +73,7 @@ async function runSandbox(
     return running.stop();
   });
   display.line(welcome(running, settings.data !== undefined));
-  // Print messages above the table from here on.
+  // From here on, print messages above the table.
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
@@ -99,8 +99,12 @@ async function untilReady(
     return 0;
   }
   if (signal.aborted) return interrupted;
-  const lines = waiting.map(({ key, row }) => `  ${key}: ${row === undefined ? 'not there' : stateOf(row)}`);
-  process.stderr.write(`apphosting sandbox: not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`);
+  const lines = waiting.map(
+    ({ key, row }) => `  ${key}: ${row === undefined ? 'the object does not exist' : stateOf(row)}`,
+  );
+  process.stderr.write(
+    `apphosting sandbox: these samples are not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`,
+  );
   return 1;
 }
 
@@ -112,23 +116,24 @@ function displayOn(screen: NodeJS.WriteStream): Display {
 
 function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   const inside = relative(process.cwd(), kubeconfigPath);
+  const shown = inside.startsWith('..') ? kubeconfigPath : inside;
   return [
     '',
-    'Everything is up. In another terminal:',
+    'Everything is up. In another terminal, run:',
     '',
     `  export KUBECONFIG=${kubeconfigPath}`,
-    '  kubectl get apphosting -A           (no kubectl? npm start -- --kubectl get apphosting -A)',
+    '  kubectl get apphosting -A           (without kubectl: npm start -- --kubectl get apphosting -A)',
     '',
-    `The service in a box:  ${urls.simulator}`,
-    `Ctrl-C ends everything${kept ? ` and keeps ${inside.startsWith('..') ? kubeconfigPath : inside}` : ' and leaves nothing behind'}.`,
+    `The simulated hosting service:  ${urls.simulator}`,
+    kept ? `Ctrl-C ends everything and keeps ${shown}.` : 'Ctrl-C ends everything and leaves nothing behind.',
     '',
   ].join('\n');
 }
 
-/** Makes an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
+/** Creates an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // `disconnect` comes when `npm start` is killed by any signal, because `npm start` has an IPC channel to this process.
+  // `disconnect` is emitted when any signal kills `npm start`, because `npm start` has an IPC channel to this process.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

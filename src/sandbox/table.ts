@@ -3,12 +3,13 @@ import { isRecord } from '../base/json.ts';
 import { conditionOf, isCurrent } from '../cli/cluster/objects.ts';
 import type { KubeObject } from '../engine/ports.ts';
 
-/** A custom resource as a row of the table that the sandbox shows. */
+/** A row for one custom resource in the table that the sandbox shows. */
 export type SandboxRow = Readonly<ReturnType<typeof rowOf>>;
 
 /**
- * Makes the table row of a resource. `ready` is the status of its condition Ready, empty unless status is about the newest generation;
- * `state` is what it reports of itself in its status, such as the state of an environment.
+ * Makes the table row of a custom resource. `ready` is the status of the resource's condition Ready; it is empty unless the
+ * status is about the newest generation. `state` is the state or stage in the resource's status, such as the state of an
+ * environment.
  */
 export function rowOf(object: KubeObject) {
   const { kind, metadata, status } = object;
@@ -27,11 +28,12 @@ export function keyOf({ kind, namespace, name }: Pick<SandboxRow, 'kind' | 'name
 
 /** Writes the state of a row in one line, without the name of the resource. */
 export function stateOf({ ready, reason, state, message }: SandboxRow): string {
-  if (ready === '') return 'not looked at yet';
+  if (ready === '') return 'the operator has not reported a status yet';
   const shown = state === '' ? '' : `, ${state}`;
   if (ready === 'True') return `Ready${shown}`;
-  const why = [reason, message].filter((part) => part !== '').join(': ');
-  return `not ready${shown}${why === '' ? '' : `, ${why}`}`;
+  const words = [reason, message].filter((part) => part !== '').join(': ');
+  const why = words === '' ? '' : `, ${words}`;
+  return `not ready${shown}${why}`;
 }
 
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];

@@ -59,7 +59,9 @@ describe('a command whose kubeconfig is wrong', () => {
     const { code, stdout, stderr } = await apphosting(command, ...args, '--kubeconfig', file);
 
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-    expect(stderr).toBe(`apphosting ${command}: kubeconfig ${file}: users["x"].exec: the program sh ended with 3\n`);
+    expect(stderr).toBe(
+      `apphosting ${command}: kubeconfig ${file}: users["x"].exec: sh: the program ended with exit code 3\n`,
+    );
   });
 
   it('names the server, and the proxy where it goes through one that is down', async () => {
@@ -73,7 +75,7 @@ describe('a command whose kubeconfig is wrong', () => {
     const { code, stderr } = await apphosting('run', '--kubeconfig', file);
 
     expect(code).toBe(1);
-    const why = 'listing hostingaccounts: no answer from 127.0.0.1:1 by proxy-url 127.0.0.1:2 (ECONNREFUSED)';
+    const why = 'listing hostingaccounts: no answer from 127.0.0.1:1 through the proxy 127.0.0.1:2 (ECONNREFUSED)';
     expect(stderr).toBe(`apphosting run: kubeconfig ${file}: the cluster cannot be used: ${why}\n`);
   });
 });
@@ -105,7 +107,10 @@ describe('what kubectl passes on', () => {
 
     const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file, '--request-timeout', '1s');
 
-    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('no answer within 1000 ms') });
+    expect({ code, stderr }).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no answer of the API server within 1000 ms'),
+    });
   });
 
   it('is the name of the plugin, which stands in help and messages', async () => {

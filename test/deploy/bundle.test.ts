@@ -70,7 +70,7 @@ describe('the bundle', () => {
 
   it('has a map beside each file that leads to the lines of the sources', async () => {
     const chunks = files.filter((file) => file.endsWith('.mjs'));
-    const said = 'there is no cluster: no kubeconfig is given';
+    const said = 'no cluster was found: there is no kubeconfig';
 
     const withCode = await Promise.all(chunks.map(async (file) => ({ file, code: await text(file) })));
     const found = withCode.find(({ code }) => code.includes(said));

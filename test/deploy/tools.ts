@@ -47,7 +47,7 @@ export async function builtFrom(programs: GoPrograms, cacheDir: string, progress
   const path = join(dir, `${await digestOf(source)}-${process.platform}-${process.arch}`);
   if (existsSync(path)) return path;
   const obstacle = await whyNotGo();
-  if (obstacle !== undefined) throw new NotRun(`Go 1.26 or newer on PATH: ${obstacle}`);
+  if (obstacle !== undefined) throw new NotRun(obstacle);
   await mkdir(dir, { recursive: true });
   const draft = `${path}.${process.pid}`;
   try {

@@ -18,8 +18,8 @@ describe('health', () => {
     ];
 
     expect(complaintsOf(reflectors, clock)).toEqual([
-      'new: not listed yet (listing new: 403)',
-      'silent: silent (watching silent: no answer)',
+      'new: the objects are not listed yet (listing new: 403)',
+      'silent: the watch is silent (watching silent: no answer)',
     ]);
     expect([...agesOf(reflectors, clock).values()]).toEqual([1_000, undefined, 190_000, 170_000]);
   });

@@ -108,7 +108,9 @@ describe('committing an id', () => {
     const committed = writer.commitStatus(made, () => ({ id: 'env-1' })).catch(String);
     await clock.advance(120_000);
 
-    expect(await committed).toMatch(/^Error: an answer cannot be written to status: .*invalid/);
+    expect(await committed).toMatch(
+      /^Error: the answer of the service cannot be written to the status of the object: .*invalid/,
+    );
   });
 
   it('lets a mistake of its caller be seen', async () => {

@@ -53,7 +53,7 @@ describe('a row', () => {
     { of: row(), text: 'Ready' },
     { of: row({ state: 'running' }), text: 'Ready, running' },
     { of: row({ ready: 'False', reason: 'Waiting', message: 'for the app' }), text: 'not ready, Waiting: for the app' },
-    { of: row({ ready: '' }), text: 'not looked at yet' },
+    { of: row({ ready: '' }), text: 'the operator has not reported a status yet' },
   ])('is "$text" in a line', ({ of, text }) => {
     expect(stateOf(of)).toBe(text);
   });

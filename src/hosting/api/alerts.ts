@@ -46,13 +46,16 @@ const Alert = z.compile(
     })
     .transform(({ contactPoints, createdAt, ...rest }) => ({
       ...rest,
-      /** The ids of the contact points; undefined when the answer lists neither ids of contact points nor contact points. */
+      /**
+       * The ids of the alert's contact points; undefined when the service's answer has neither `contactPointIds` nor
+       * `contactPoints`.
+       */
       contactPointIds: rest.contactPointIds ?? contactPoints?.map(({ contactPointId }) => contactPointId),
       createdAtMs: createdAt,
     })),
 );
 
-/** An alert, as the service shows it. */
+/** An alert, as the service returns it. */
 export type AlertItem = Readonly<z.output<typeof Alert>>;
 
 const Created = z.object({ alertId: id, enabled: lenient(z.boolean()), lastKnownState: lenient(word) });
@@ -63,7 +66,10 @@ export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> 
   return parsed(Created, unwrapped(body, 'alert'));
 }
 
-/** Reads how many alerts use a contact point from the answer that refuses its deletion; undefined if it gives no number. */
+/**
+ * Reads how many alerts use a contact point from the answer in which the service refuses to delete the contact point. Returns
+ * undefined if the answer contains no number.
+ */
 export function usedByAlertsOf(body: unknown): number | undefined {
   const details = isRecord(body) ? body['details'] : undefined;
   if (typeof details === 'number') return details;
@@ -92,10 +98,13 @@ const PostAppEnvAlert = z
     envName: Text.exactOptional(),
     contactPointNames: z.array(Text).readonly().exactOptional(),
   })
-  .refine(({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined, 'needs appEnvId or envName')
+  .refine(
+    ({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined,
+    'the request needs appEnvId or envName',
+  )
   .refine(
     ({ contactPointIds, contactPointNames }) => (contactPointIds === undefined) !== (contactPointNames === undefined),
-    'needs exactly one of contactPointIds and contactPointNames',
+    'the request needs either contactPointIds or contactPointNames, not both',
   );
 
 const PatchAlert = z
@@ -117,7 +126,10 @@ export const postAlertToggle = endpoint(
   z.strictObject({ alertId: Id, enabled: z.boolean() }),
 );
 
-/** Makes the service fetch the live state of an alert. Although the request is a POST, it changes nothing and may be repeated. */
+/**
+ * Makes the service fetch the live state of an alert. The request changes nothing although it is a POST, so the request may be
+ * repeated.
+ */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
 const alert = objectAt('/alert', 'alert', Alert, ({ alertId }) => alertId);
@@ -127,7 +139,7 @@ export const deleteAlert = alert.remove;
 
 const alertLists = 'alerts/';
 
-/** Returns the id of the environment in the key of the read that lists the environment's alerts. */
+/** Returns the environment id in the cache key of an environment's alerts, such as `env_1` in `alerts/env_1`. */
 export function environmentOfAlerts(key: string): string {
   return key.slice(alertLists.length);
 }
@@ -149,7 +161,10 @@ export function alertOf(alertId: string): Read<AlertItem> {
   return { ...alert.read(alertId), moving: ['lastStateCheck'] };
 }
 
-/** Reads the live state of one alert, at most once in `everyMs`. All such reads share a part of the budget. */
+/**
+ * Reads the live state of one alert, at most once in `everyMs`. The reads of the live states of all alerts share one part of
+ * the request budget.
+ */
 export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {
   return {
     key: `alertState/${alertId}`,

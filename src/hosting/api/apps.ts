@@ -77,7 +77,7 @@ const AppEnv = z
     deploymentName: lenient(words),
     cliEnvName: optional(compared),
     hosts: lenientList(words),
-    /** The status of the environment, a word of the service. The interface fixes neither the words nor their case. */
+    /** The status of the environment, such as `running`. The service's API fixes neither the values nor their case. */
     status: optional(word),
     resources: lenient(
       z.object({
@@ -95,7 +95,7 @@ const AppEnv = z
 /** An app environment as `GET /app-envs` lists it. */
 export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
-/** The schema of a version: a bare text, or an object with the text under one of these names. */
+/** The schema of a preset's version: a bare string, or an object that has the string in one of these fields. */
 const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'value');
 
 const Preset = z
@@ -118,7 +118,7 @@ const Preset = z
     maxReplicas: limits?.maxReplicas,
   }));
 
-/** A preset of apps or of databases; users can create an app from it. */
+/** A preset from which users can create an app or a database. */
 export type PresetItem = Readonly<z.output<typeof Preset>>;
 
 const Created = z.object({ appId: id });
@@ -129,12 +129,12 @@ export function createdAppId(body: unknown): string | undefined {
   return parsed(Created, unwrapped(body, 'app'))?.appId;
 }
 
-/** Reads from the answer to `PATCH /app` how many environments have pending changes or were deployed. */
+/** Reads the number of affected environments from the answer to `PATCH /app`. */
 export function environmentsAffectedOf(body: unknown): number | undefined {
   return parsed(Affecting, unwrapped(body, 'app'))?.environmentsAffected;
 }
 
-/** The fields that both the creation and a change of an app accept. */
+/** The fields that both `POST /app` and `PATCH /app` accept. */
 const settings = {
   port: number.exactOptional(),
   dockerPreset: Text.exactOptional(),
@@ -144,7 +144,7 @@ const settings = {
   contextDir: Text.exactOptional(),
   dockerfilePath: Text.exactOptional(),
   customDockerfileContent: MaybeSecret.exactOptional(),
-  /** Accepts any key, because the interface does not say how the field for concurrency is called. */
+  /** Accepts any keys, because the service's API does not document the name of the field for the concurrency of jobs. */
   jobConfig: AnyObject.exactOptional(),
 };
 
@@ -178,7 +178,7 @@ const PatchApp = z.strictObject({
 /** Creates an app. */
 export const postApp = endpoint('POST', '/app', 'create', PostApp);
 
-/** Changes an app for all its environments. */
+/** Changes an app. The change applies to all environments of the app. */
 export const patchApp = endpoint('PATCH', '/app', 'update', PatchApp);
 
 const app = objectAt('/app', 'app', Record, ({ appId }) => appId);
@@ -201,14 +201,14 @@ export function appsOf(accountId: string): Read<AppItem> {
 export const appOf = app.read;
 
 /**
- * Reads the full record of an app again whenever the list of apps shows a new `updatedAt` for it. Also reads the record every hour,
- * since the service may not renew `updatedAt` at each change.
+ * Reads the full record of an app again whenever `GET /apps` shows a new `updatedAt` for the app. Also reads the record every
+ * hour, because the service may not renew `updatedAt` at each change.
  */
 export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
   return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };
 }
 
-/** True if the status of an environment says that it is changing, such as UPDATING. */
+/** True if the status of an environment means that the environment is changing, such as `UPDATING`. */
 export function isUnderWay(status: string | undefined): boolean {
   return status !== undefined && /^(?!running$).*ing$/i.test(status.trim());
 }

@@ -45,12 +45,12 @@ const ContactPoint = z
 /** A contact point without its secrets. */
 export type ContactPointItem = Readonly<z.output<typeof ContactPoint>>;
 
-/** A contact point with its config, which is undefined when the service does not reveal it. */
+/** A contact point with its config. The config is undefined when the service does not reveal it. */
 export interface ContactPointWithSecrets extends ContactPointItem {
   readonly config: JsonObject | undefined;
 }
 
-/** The settings of a config that are not secret. Every other text of a config is kept as a `Secret`. */
+/** The settings in a contact point's config that are not secret. Every other string of the config is kept as a `Secret`. */
 const openSettings = {
   addresses: z.array(Text).readonly().exactOptional(),
   httpMethod: z.string().exactOptional(),
@@ -119,7 +119,7 @@ export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', P
 
 const contactPoint = objectAt('/contact-point', 'contactPoint', ContactPoint, (point) => point.contactPointId);
 
-/** Deletes a contact point that no alert uses. */
+/** Deletes a contact point. The service refuses this while an alert uses the contact point. */
 export const deleteContactPoint = contactPoint.remove;
 
 /** Reads the contact points of an account, without their config. */
@@ -137,8 +137,9 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
 export const contactPointOf = contactPoint.read;
 
 /**
- * Reads a contact point with its config again whenever the list shows a new `updatedAt` for it. Also reads the contact point every
- * hour, since the service may not renew `updatedAt` at each change. The token needs the Secrets Access permission.
+ * Reads a contact point with its config again whenever the list of contact points shows a new `updatedAt` for the contact
+ * point. Also reads the config every hour, because the service may not renew `updatedAt` at each change. The token needs the
+ * Secrets Access permission.
  */
 export function contactPointWithSecretsOf(
   contactPointId: string,

@@ -29,7 +29,7 @@ const Names = z.object({
   createNewApp: lenient(z.boolean()),
 });
 
-/** The names that a recovered environment has, or will have. */
+/** The names that a recovered environment and its app have or will have. */
 export type DestinationNames = Readonly<z.output<typeof Names>>;
 
 const Cleanup = z.object({
@@ -39,13 +39,16 @@ const Cleanup = z.object({
   earliestRetentionUntil: lenient(time),
 });
 
-/** How many clean-ups the service has not finished yet. */
+/** Counts of the disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`). */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
 const Settings = z.object({
   destinationRegion: optional(compared),
   mode: optional(compared),
-  /** The storage credential. Null means the platform's storage; undefined means that the source's storage is inherited or is not shown. */
+  /**
+   * The id of the storage credential. Null means the storage of the platform. Undefined means that the source's storage is
+   * inherited, or that the service does not show the id.
+   */
   storageCredentialId: textOrNull,
   snapshotIntervalMs: optional(number),
   validationIntervalMs: optional(number),
@@ -54,13 +57,19 @@ const Settings = z.object({
   sameRegionAcknowledged: lenient(z.boolean()),
 });
 
-/** The settings of a protection, as far as the service shows them. */
+/** The settings of a disaster-readiness configuration, as far as the service shows them. */
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
-/** The schema of a word of the service: a bare text, or an object with the text under `reason` or `name`. */
+/**
+ * The schema of a reason or a warning in the service's answers: a bare string, or an object that has the string in its field
+ * `reason` or `name`.
+ */
 const Word = bareOrIn(words, 'reason', 'name');
 
-/** The schema of a region: a bare text, or an object with the text under `region` or `name`. */
+/**
+ * The schema of a region in the service's answers: a bare string, or an object that has the string in its field `region` or
+ * `name`.
+ */
 const Region = bareOrIn(compared, 'region', 'name');
 
 const Source = z.preprocess(
@@ -77,7 +86,7 @@ const Source = z.preprocess(
     eligibleDestinations: lenientList(Region),
     suggestedSettings: lenient(Settings),
     configurationId: lenient(id),
-    /** The environment that the service created as a standby or by a recovery. */
+    /** The environment that the service created as a warm standby or by a recovery. */
     target: lenient(
       z.object({ appEnvId: id, appId: lenient(id), appName: lenient(compared), environmentName: lenient(compared) }),
     ),
@@ -85,14 +94,14 @@ const Source = z.preprocess(
   }),
 );
 
-/** An environment that can be a source, and whether the service can protect it. */
+/** An environment of the account, with the service's statement whether disaster readiness can protect the environment. */
 export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
-  /** The service may show an operation without its id. */
+  /** The id of the operation. The service may leave the id out. */
   operationId: lenient(id),
   kind: lenient(word),
-  /** The service may add new phases at any time. */
+  /** The phase of the operation, as any string: the service may add new phases at any time. */
   phase: lenient(word),
   outcome: lenient(word),
   failedSteps: lenient(number),
@@ -104,12 +113,15 @@ const Operation = z.object({
   ),
 });
 
-/** An operation on a protection, finished or under way. */
+/** An operation of a disaster-readiness configuration, such as a validation; the operation may be finished or still running. */
 export type DrOperation = Readonly<z.output<typeof Operation>>;
 
 const unshown: DrOperation = Operation.parse({});
 
-/** Merges the active operation with `activeOperationId`. Returns undefined when the service shows neither an id nor an operation. */
+/**
+ * Combines the fields `activeOperation` and `activeOperationId` of a configuration into one operation. Returns undefined when
+ * the service shows neither of the two fields.
+ */
 function activeIn(operation: DrOperation | undefined, besideId: string | undefined): DrOperation | undefined {
   const active = { ...(operation ?? unshown), operationId: besideId ?? operation?.operationId };
   return Object.values(active).some((value) => value !== undefined) ? active : undefined;
@@ -156,11 +168,16 @@ const Configuration = z
     plannedDestination: lenient(Names),
     warmValidationOperationId: optional(id),
     warmRecoveryOperationId: optional(id),
-    /** Why an activation is not possible. Any value, even one that is not a text, means that an activation is not possible. */
-    activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'not in words')])),
     /**
-     * The result of an activation. If the result cannot be parsed, the whole list fails: if it counted as absent, a second
-     * activation could follow.
+     * The service's reason why an activation is not possible. A value that is not a string also means that an activation is not
+     * possible.
+     */
+    activationUnavailableReason: optional(
+      z.union([words, z.unknown().transform(() => 'the service gave no reason as text')]),
+    ),
+    /**
+     * The result of an activation. If the result cannot be parsed, the whole list of configurations counts as failed. If only
+     * the result counted as absent, the operator could start a second activation.
      */
     activationResult: optional(Result),
     canRequestDiscard: lenient(z.boolean()),
@@ -174,13 +191,16 @@ const Configuration = z
     activeOperation: activeIn(activeOperation, rest.activeOperationId),
   }));
 
-/** A protection, as the service shows it. */
+/** A disaster-readiness configuration, as the service returns it. */
 export type ConfigurationItem = Readonly<z.output<typeof Configuration>>;
 
 const amount = lenient(z.number().nonnegative());
 const replicas = lenient(z.int().nonnegative());
 
-/** The size of what was protected. It is only shown to people; no request sends it. */
+/**
+ * The compute and disk sizes of the environment at a recovery point. The sizes are only shown to people; no request contains
+ * them.
+ */
 const Sizing = z
   .object({
     replicas,
@@ -203,24 +223,24 @@ const Point = z.object({
   retainedSizing: lenient(Sizing),
 });
 
-/** A recovery point. It is a candidate only: the service may still refuse to recover from it. */
+/** A recovery point. It is only a candidate: the service may still refuse to recover from it. */
 export interface PointItem extends z.output<typeof Point> {
-  /** The generation that the configuration had when the service listed this point. */
+  /** The generation of the configuration at the time when the service listed this recovery point. */
   readonly generation: number | undefined;
 }
 
-/** Reads the recovery points of one page. */
+/** Reads the recovery points from one page of `GET /disaster-readiness/points`. */
 function pointsIn(body: unknown): readonly PointItem[] | undefined {
   const generation = parsed(z.object({ generation: number }), body)?.generation;
   return listNamed(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
-/** The service's result for one item of `POST /disaster-readiness/configure`. */
+/** The service's result for one environment of a request `POST /disaster-readiness/configure`. */
 type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
 
-/** The receipt of an operation: the service accepted it, but has not yet reported how it ended. */
+/** The service's receipt for an operation: the service accepted the operation, but has not yet reported its result. */
 const AnyReceipt = z.object({
   configurationId: lenient(id),
   operationId: lenient(id),
@@ -230,12 +250,15 @@ const AnyReceipt = z.object({
 
 export type Receipt = Readonly<z.output<typeof AnyReceipt>>;
 
-/** Reads the receipt of validate, activate or discard; every field of it may be absent. */
+/**
+ * Reads the receipt in the answer to a validation, an activation or a discard request. Every field of the receipt may be
+ * absent.
+ */
 export function receiptOf(body: unknown): Receipt | undefined {
   return parsed(AnyReceipt, body);
 }
 
-/** Finds the result for one source environment in any list of the answer. */
+/** Finds the result for one source environment in the answer to `POST /disaster-readiness/configure`, in any list of the answer. */
 export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
   if (!isRecord(body)) return undefined;
   const lists = Object.values(body).filter((value) => Array.isArray(value));
@@ -248,7 +271,7 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** Reads the counts of configurations and destinations from the answer to `POST /disaster-readiness/reset`. */
+/** Reads the numbers of deleted configurations and recovery destinations from the answer to `POST /disaster-readiness/reset`. */
 export function resetCountsOf(body: unknown) {
   return parsed(z.object({ configurations: number, destinations: lenient(number) }), body);
 }
@@ -264,7 +287,10 @@ const Target = z
 const settings = {
   destinationRegion: Text.exactOptional(),
   mode: z.enum(['cold', 'warm']).exactOptional(),
-  /** Null selects the platform's storage. A missing field inherits the storage of the source. */
+  /**
+   * The id of the storage credential. Null selects the storage of the platform. A missing field inherits the storage of the
+   * source environment.
+   */
   storageCredentialId: Id.nullable().exactOptional(),
   snapshotIntervalMs: number.exactOptional(),
   validationIntervalMs: number.exactOptional(),
@@ -325,17 +351,17 @@ export type Discarding = z.infer<typeof Discard>;
 /** The body of `POST /disaster-readiness/reset`. */
 export type Resetting = z.infer<typeof Reset>;
 
-/** Parses a body of `POST /disaster-readiness/configure`; returns undefined for anything else. */
+/** Parses a value as the body of `POST /disaster-readiness/configure`; returns undefined if the value does not fit. */
 export function protectionIn(body: unknown): Protection | undefined {
   return Configure.safeParse(body).data;
 }
 
-/** Parses a body of `POST /disaster-readiness/validate`; returns undefined for anything else. */
+/** Parses a value as the body of `POST /disaster-readiness/validate`; returns undefined if the value does not fit. */
 export function validationIn(body: unknown): Validation | undefined {
   return Validate.safeParse(body).data;
 }
 
-/** Sets up or changes the protection of environments. */
+/** Sets up or changes the disaster protection of environments. */
 export const postDisasterReadinessConfigure = endpoint(
   'POST',
   '/disaster-readiness/configure',
@@ -343,7 +369,7 @@ export const postDisasterReadinessConfigure = endpoint(
   Configure,
 );
 
-/** Starts a validation, which checks a protection in isolation. */
+/** Starts a validation, an isolated check of whether a protected environment can be recovered. */
 export const postDisasterReadinessValidate = endpoint('POST', '/disaster-readiness/validate', 'identified', Validate);
 
 /** Recovers an environment from the recovery point that the body names. */
@@ -357,10 +383,16 @@ export const postDisasterReadinessDiscardActivation = endpoint(
   Discard,
 );
 
-/** Deletes the protection and its leftovers. A reset has no id, so sending it again starts another one. */
+/**
+ * Deletes disaster-readiness configurations and their leftovers. The request has no request id, so sending the request again
+ * starts another reset.
+ */
 export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
 
-/** Reads the environments of an account, and whether the service can protect them. */
+/**
+ * Reads the environments of an account, each with the service's statement whether disaster readiness can protect the
+ * environment.
+ */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
@@ -371,7 +403,10 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
   };
 }
 
-/** True while an operation of the configuration runs. A warm standby that copies new data does not count as an operation. */
+/**
+ * True while an operation of the configuration runs. The regular copying of data to a warm standby does not count as an
+ * operation.
+ */
 export function isOperating(configuration: ConfigurationItem): boolean {
   const { activeOperationId, activeOperation, warmRecoveryOperationId, warmValidationOperationId } = configuration;
   const id = activeOperationId ?? activeOperation?.operationId;
@@ -379,7 +414,7 @@ export function isOperating(configuration: ConfigurationItem): boolean {
   return id !== warmRecoveryOperationId && id !== warmValidationOperationId;
 }
 
-/** Reads the protections of an account. */
+/** Reads the disaster-readiness configurations of an account. */
 export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
   return {
     key: 'drConfigurations',
@@ -387,20 +422,22 @@ export function drConfigurationsOf(accountId: string): Read<ConfigurationItem> {
     items: listNamed(Configuration, 'items'),
     idOf: (configuration) => configuration.configurationId,
     pace: 'poll',
-    // The age of the newest recovery point, and how far the standby is behind, change all the time.
+    // The age of the newest recovery point and the figures of the last copy to the standby change all the time. A list in which
+    // only these values differ counts as unchanged.
     moving: ['recoveryPointAgeMs', 'lastApplySeconds', 'lastApplyBytes'],
     busy: (items) => [...items.values()].some(isOperating),
   };
 }
 
-/** Reads the recovery points of a protection. */
+/** Reads the recovery points of a disaster-readiness configuration. */
 export function drPointsOf(accountId: string, configurationId: string): Read<PointItem> {
   return {
     key: `drPoints/${configurationId}`,
     ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
-    // Each read costs many pages, and status shows only twenty points. Followers ask for a new list when they know of a change.
+    // Poll only every hour, because each poll reads many pages and status shows only twenty recovery points. After a known
+    // change, the operator requests a fresh list at once.
     pace: 'hourly',
   };
 }

@@ -1,37 +1,38 @@
 /**
- * Building blocks for the endpoints of the service: they build requests and parse answers.
+ * Functions and schemas with which each endpoint of the service is described: they build requests and parse answers.
  *
  * Fields that the operator acts on are parsed strictly, all others leniently. An optional field that is missing or null becomes
- * undefined. When a required field is not as the interface promises, the parser returns undefined for the whole body, so that half
- * a list never counts as a full one. A text that is compared with a spec stays as it is. A text that is only shown is shortened and
- * cleaned.
+ * undefined. When a required field does not have the type that the service's API documents, the parser returns undefined for
+ * the whole body, so that an incomplete list never counts as complete.
+ *
+ * A string that is compared with a spec stays unchanged. A string that is only shown to people is shortened and cleaned.
  */
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { z } from 'zod';
 import type { Effect, Read, Request } from '../../engine/ports.ts';
 
-/** An id to send in a request: not empty, and without characters that have a meaning in a URL. */
+/** The schema of an id in a request: not empty, and without characters that have a meaning in a URL. */
 export const Id = z
   .string()
   .max(512)
   .regex(
     /^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u,
-    'must be an id: not empty, without spaces, control characters, / \\ ? # %',
+    'an id must not be empty and must not contain spaces, control characters or any of / \\ ? # %',
   );
 
-/** A number, as JSON allows it. */
+/** The schema of a JSON number. */
 export const number = z.number();
 
-/** Text that is not empty. */
+/** The schema of a string that is not empty. */
 export const Text = z.string().min(1).max(65_536);
 
-/** Text that may be empty, for fields in which the interface gives the empty string a meaning. */
+/** The schema of a string that may be empty, for fields in which the service gives the empty string a meaning. */
 export const AnyText = z.string().max(1_048_576);
 
-/** Text from a Secret, or plain text. */
+/** The schema of a string that may be secret: a `Secret` or a plain string. */
 export const MaybeSecret = z.union([AnyText, z.instanceof(Secret)]);
 
-/** Any JSON value, with secrets allowed in it, for fields whose type the interface does not document. */
+/** The schema of any JSON value, which may contain `Secret`s, for fields whose type the service's API does not document. */
 const Anything: z.ZodType<Json> = z.lazy(() =>
   z.union([
     z.null(),
@@ -43,7 +44,7 @@ const Anything: z.ZodType<Json> = z.lazy(() =>
   ]),
 );
 
-/** An object with any keys, for fields whose keys the interface does not document. */
+/** The schema of an object with any keys, for fields whose keys the service's API does not document. */
 export const AnyObject = z.record(z.string(), Anything).readonly();
 
 /** Builds a GET request. */
@@ -62,8 +63,9 @@ export function endpoint<Body extends JsonObject>(
 }
 
 /**
- * Describes the endpoint of one object, which `GET` and `DELETE` name by its id in the query. Returns a function that reads the
- * object, where a 404 proves that it is gone, and a function that builds the request to delete it.
+ * Describes the endpoint of a single object, to which `GET` and `DELETE` pass the object's id in the query. `read` describes
+ * how to read the object, where a 404 proves that the object does not exist. `remove` builds the request that deletes the
+ * object.
  */
 export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Item>, idOf: (item: Item) => string) {
   const queryOf = (objectId: string) => ({ [`${name}Id`]: objectId });
@@ -86,7 +88,7 @@ export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Ite
   };
 }
 
-/** Reads a list in pages of 100 items. Each page gives the cursor of the next page. */
+/** Describes how to read a list in pages of 100 items. Each page contains the cursor of the next page. */
 export function cursorList<Item>(
   path: string,
   query: Readonly<Record<string, string>>,
@@ -101,7 +103,7 @@ export function cursorList<Item>(
   };
 }
 
-/** Reads one object as a list of one item. */
+/** Turns a parser of one object into a parser that returns a list with that one object. */
 export function single<Item>(parse: (body: unknown) => Item | undefined): Read<Item>['items'] {
   return (body) => {
     const item = parse(body);
@@ -109,20 +111,20 @@ export function single<Item>(parse: (body: unknown) => Item | undefined): Read<I
   };
 }
 
-/** The schema of an id in an answer: without spaces, and not a URL. */
+/** The schema of an id in an answer of the service: without spaces, and not a URL. */
 export const id = z.string().regex(/^(?!.*:\/\/)[^\s\p{C}]{1,256}$/u);
 
-/** A field that the operator acts on: it may be absent or null; any other value must fit the schema. */
+/** The schema of a field that the operator acts on. The field may be absent or null; any other value must fit the given schema. */
 export function optional<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema));
 }
 
-/** A field that is only shown to people: a value that does not fit the schema counts as absent. */
+/** The schema of a field that is only shown to people. A value that does not fit the given schema counts as absent. */
 export function lenient<Value>(schema: z.ZodType<Value>): z.ZodType<Value | undefined> {
   return z.preprocess((value) => value ?? undefined, z.optional(schema)).catch(undefined);
 }
 
-/** A list that is only shown to people: entries that do not fit the schema are left out. */
+/** The schema of a list that is only shown to people. Entries that do not fit the given schema are left out. */
 export function lenientList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly Value[]> {
   return z.preprocess(
     (value) => (Array.isArray(value) ? value.filter((entry) => schema.safeParse(entry).success) : []),
@@ -130,26 +132,29 @@ export function lenientList<Value>(schema: z.ZodType<Value>): z.ZodType<readonly
   );
 }
 
-/** Accepts a bare text, or an object with the text under one of these names. */
+/** Extends a schema of strings: the new schema also accepts an object that has the string in one of the given fields. */
 export function bareOrIn<Value>(schema: z.ZodType<Value>, ...names: readonly string[]): z.ZodType<Value> {
   const textIn = (holder: Readonly<Record<string, unknown>>): unknown =>
     names.map((name) => holder[name]).find((value) => typeof value === 'string');
   return z.preprocess((value) => (isRecord(value) ? textIn(value) : value), schema);
 }
 
-/** Keeps a text or null, where null has a meaning of its own. Any other value becomes undefined. */
+/** The schema of a field in which null has a meaning of its own: keeps a string or null; any other value becomes undefined. */
 export const textOrNull: z.ZodType<string | null | undefined> = z
   .unknown()
   .optional()
   .transform((value) => (typeof value === 'string' || value === null ? value : undefined));
 
-/** Parses a date to milliseconds since the epoch; a value that is not a date becomes undefined. */
+/** Parses a date into milliseconds since the epoch; a value that is not a date becomes undefined. */
 export const dateMs: z.ZodType<number | undefined> = z.unknown().transform((value) => {
   const parsed = typeof value === 'string' ? Date.parse(value) : Number.NaN;
   return Number.isNaN(parsed) ? undefined : parsed;
 });
 
-/** Returns the object under one of these names, or else the body itself, since the service may wrap an object or not. */
+/**
+ * Returns the object in one of the given fields of the body, or else the body itself, because the service may wrap an object in
+ * a field.
+ */
 export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   if (!isRecord(body)) return undefined;
   for (const name of names) {
@@ -159,13 +164,16 @@ export function unwrapped(body: unknown, ...names: readonly string[]): unknown {
   return body;
 }
 
-/** Parses a value by a schema; returns undefined if the value does not fit. */
+/** Parses a value by a schema; returns undefined if the value does not fit the schema. */
 export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value | undefined {
   const result = schema.safeParse(value);
   return result.success ? result.data : undefined;
 }
 
-/** Parses each item of a list by the schema. A schema of the whole list would have to be compiled again at each call. */
+/**
+ * Parses each item of a list by the schema of one item. A zod schema of the whole list would have to be compiled again at each
+ * call.
+ */
 function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
   const items: Item[] = [];
   for (const item of list) {
@@ -176,7 +184,10 @@ function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): rea
   return items;
 }
 
-/** Parses the list under this field name; returns undefined when the body has no such list or an item does not fit the schema. */
+/**
+ * Returns a parser of the list in the given field. The parser returns undefined when the body has no such list, or when an item
+ * does not fit the schema.
+ */
 export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const list = isRecord(body) ? body[name] : undefined;
@@ -184,7 +195,10 @@ export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
   };
 }
 
-/** Parses the list under this field name, or else the only list in the body. Serves answers whose list has no documented name. */
+/**
+ * Returns a parser of the list in the given field, or else of the only list in the body. For answers in which the service's API
+ * does not document the name of the list.
+ */
 export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
     const lists = Array.isArray(body) ? [body] : isRecord(body) ? Object.values(body).filter(Array.isArray) : [];
@@ -194,7 +208,7 @@ export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<
   };
 }
 
-/** Reads the cursor of the next page; undefined on the last page, where the cursor is absent, null or empty. */
+/** Reads the cursor of the next page from a page; returns undefined on the last page, where the cursor is absent, null or empty. */
 function nextCursorOf(body: unknown): string | undefined {
   const cursor = isRecord(body) ? body['nextCursor'] : undefined;
   return typeof cursor === 'string' && cursor !== '' ? cursor : undefined;
@@ -202,26 +216,32 @@ function nextCursorOf(body: unknown): string | undefined {
 
 const strange = '(no word)';
 
-/** A word of the service, such as a state. A text of another form is shown as `(no word)`. */
+/**
+ * The schema of a short value of the service, such as a state. A string that is too long or has unusual characters becomes `(no
+ * word)`.
+ */
 export const word = z.string().transform((text) => (/^[\w .-]{0,64}$/.test(text) ? text : strange));
 
-/** Free text of the service, shortened and cleaned so that it can be shown. */
+/** The schema of free text of the service, which is shortened and cleaned so that it can be shown to people. */
 export const words = z.string().transform((text) => wordsFrom(text));
 
-/** A note of the service that people must read: cleaned like other free text, but cut at 2,000 characters instead of 200. */
+/**
+ * The schema of a note of the service that people must read. The note is cleaned like other free text, but cut at 2,000
+ * characters instead of 200.
+ */
 export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
-/** A text that is compared with a field of a spec, so it stays exactly as it is. */
+/** The schema of a string that is compared with a field of a spec, so the string stays unchanged. */
 export const compared = z.string();
 
-/** A date and time, kept as the text that the service wrote. */
+/** The schema of a date and time, kept as the string that the service wrote. */
 export const time = z.string().regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i);
 
-/** The greatest number of characters that are shown of a message of the service. */
+/** The largest number of characters of the service's message that the operator shows. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 
-/** Finds the message in an error body of any shape; returns undefined when the body has none that people can read. */
+/** Finds the message in an error body of any shape; returns undefined when the body has no message that people can read. */
 export function errorTextOf(body: unknown): string | undefined {
   if (typeof body === 'string') return body.trimStart().startsWith('<') ? undefined : nonEmpty(body);
   if (!isRecord(body)) return undefined;
@@ -232,7 +252,7 @@ export function errorTextOf(body: unknown): string | undefined {
   return typeof said === 'string' ? [said.trim(), more].filter(Boolean).join(': ') : more;
 }
 
-/** True when a body reports a failure, whatever the HTTP status. */
+/** True when the body of an answer reports a failure, whatever the HTTP status. */
 export function saysNo(body: unknown): boolean {
   if (!isRecord(body)) return false;
   const { success, error } = body;
@@ -243,7 +263,7 @@ function nonEmpty(text: string): string | undefined {
   return text.trim() === '' ? undefined : text.trim();
 }
 
-/** Turns a text into one short line, without control characters, and without URLs, which may contain a signature. */
+/** Turns a text into one short line without control characters and URLs. A URL may contain a signature. */
 export function wordsFrom(text: string, longest = longestMessage): string {
   const safe = text
     .slice(0, 64_000)
@@ -252,5 +272,6 @@ export function wordsFrom(text: string, longest = longestMessage): string {
     .replaceAll(/ {2,}/g, ' ')
     .trim();
   if (safe.length <= longest) return safe;
-  return `${safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '')}…`;
+  const start = safe.slice(0, longest - 1).replace(/[\uD800-\uDBFF]$/, '');
+  return `${start}…`;
 }

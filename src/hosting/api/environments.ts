@@ -7,7 +7,7 @@ const Answer = z.object({
   appEnv: lenient(z.object({ appEnvId: lenient(id), status: lenient(word) })),
 });
 
-/** Reads the answer to deploy-image, build, redeploy, rollback, stop or start. */
+/** Reads the answer to a request that deploys, builds, redeploys, rolls back, stops or starts an environment. */
 export function lifecycleAnswerOf(body: unknown) {
   const answer = parsed(Answer, body);
   if (answer === undefined) return undefined;
@@ -15,13 +15,16 @@ export function lifecycleAnswerOf(body: unknown) {
   return { success: answer.success ?? true, appEnvId: answer.appEnv?.appEnvId, status: answer.appEnv?.status };
 }
 
-/** Finds the content version that a deployment created, in any of the places where the service may show the version. */
+/**
+ * Finds the id of the content version that a deployment created, in either of the places where the service's answer may contain
+ * the id.
+ */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });
   return parsed(holder, body)?.contentId ?? (isRecord(body) ? parsed(holder, body['appEnv'])?.contentId : undefined);
 }
 
-/** Reads the versions before and after a rollback from the answer to the rollback. */
+/** Reads the version numbers before and after a rollback from the answer to the rollback. */
 export function rollbackInfoOf(body: unknown) {
   const info = z.object({ fromVersion: lenient(number), toVersion: lenient(number), contentId: lenient(id) });
   return parsed(z.object({ rollbackInfo: info }), body)?.rollbackInfo;
@@ -42,11 +45,11 @@ const startup = {
   replaceStartupConfig: z.boolean().exactOptional(),
 };
 
-/** Builds the schema of a body that names an environment by its id, its cliEnvName, or both. */
+/** Builds the schema of a request body that identifies an environment by its id, its cliEnvName, or both. */
 function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
   const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
   const isTargeted = (body: object): boolean => 'appEnvId' in body || 'envName' in body;
-  return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'needs appEnvId or envName');
+  return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'the request needs appEnvId or envName');
 }
 
 const DeployImage = targeted({
@@ -65,20 +68,26 @@ const Redeploy = targeted({ contentId: Id.exactOptional() });
 const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
-/** Deploys an image. Each call creates a content version, so after a lost answer the operator looks for a new content version. */
+/**
+ * Deploys an image to an environment. Each call creates a content version, so after a lost answer the operator looks for a new
+ * content version.
+ */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 
-/** Builds from the configured branch. Each call may create a content version. */
+/** Builds an environment from its configured git branch. Each call may create a content version. */
 export const postAppEnvBuild = endpoint('POST', '/app-env/build', 'create', Build);
 
-/** Restarts the containers with the current or a given content version. Each call restarts the containers again. */
+/**
+ * Restarts the containers of an environment with the current or a given content version. Each call restarts the containers
+ * again.
+ */
 export const postAppEnvRedeploy = endpoint('POST', '/app-env/redeploy', 'create', Redeploy);
 
-/** Goes back to the previous content version, or to a given one. */
+/** Rolls an environment back to the previous content version, or to a given content version. */
 export const postAppEnvRollback = endpoint('POST', '/app-env/rollback', 'create', Rollback);
 
 /** Stops an environment by scaling it to zero. */
 export const postAppEnvStop = endpoint('POST', '/app-env/stop', 'update', StopOrStart);
 
-/** Starts a stopped environment with the content that was deployed before. */
+/** Starts a stopped environment with the content version that was deployed before the stop. */
 export const postAppEnvStart = endpoint('POST', '/app-env/start', 'update', StopOrStart);

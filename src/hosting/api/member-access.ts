@@ -6,17 +6,18 @@ import { bareOrIn, Id, get, endpoint, single, id, unwrapped, parsed } from './en
 /** The environments that a member may access. */
 export interface MemberAccessItem {
   readonly membershipId: string;
-  /** The environments; an empty list means every environment. */
+  /** The ids of the environments; an empty list means every environment of the account. */
   readonly allowedAppEnvIds: readonly string[];
 }
 
 const Allowed = z.array(bareOrIn(id, 'appEnvId'));
 
 /**
- * Reads the answer to `GET` or `PATCH /member/env-access`, in which the list may have different names.
+ * Reads which environments a member may access from the answer to `GET` or `PATCH /member/env-access`. The list of environments
+ * may have different names in the answer.
  *
- * A missing list means access to every environment, but only in a body that names this member. Without that name, a body without a
- * list counts as unreadable. A body that names another member also counts as unreadable.
+ * If the answer contains this member's id but no list, the member may access every environment. An answer without a list and
+ * without the member's id counts as unreadable, as does an answer with the id of another member.
  */
 function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem | undefined {
   const access = unwrapped(body, 'access', 'envAccess', 'member');
@@ -29,7 +30,7 @@ function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem |
   return allowed === undefined ? undefined : { membershipId, allowedAppEnvIds: allowed };
 }
 
-/** Builds a request that always contains the list, since a missing list would mean full access. */
+/** Builds the request `PATCH /member/env-access`, always with the list of environments: a missing list would mean full access. */
 const patchEnvAccess = endpoint(
   'PATCH',
   '/member/env-access',
@@ -37,13 +38,16 @@ const patchEnvAccess = endpoint(
   z.strictObject({ accountId: Id, membershipId: Id, allowedAppEnvIds: z.array(Id).readonly() }),
 );
 
-/** Identifies a member of an account. */
+/** The ids that identify a member of an account. */
 interface Membership {
   readonly accountId: string;
   readonly membershipId: string;
 }
 
-/** Restricts a member to these environments. At least one is required, since an empty list would give access to all environments. */
+/**
+ * Restricts a member to the given environments. At least one is required, since an empty list would give access to all
+ * environments.
+ */
 export function patchMemberEnvAccess(
   body: Membership & { readonly allowedAppEnvIds: readonly [string, ...string[]] },
 ): Request {

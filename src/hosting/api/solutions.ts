@@ -20,7 +20,7 @@ import {
   compared,
 } from './endpoint.ts';
 
-/** The schema of a name: a bare text, or an object with the text under `name`. */
+/** The schema of a name in the catalog of solutions: a bare string, or an object that has the string in its field `name`. */
 const Named = bareOrIn(compared, 'name');
 
 /** A component that the catalog lists for a solution: a bare name, or an object with its preset and dependencies. */
@@ -34,16 +34,19 @@ const CatalogComponent = z.union([
 const Solution = z.object({
   solutionSlug: id,
   label: lenient(words),
-  /** The names of the inputs that a user must give. */
+  /** The names of the inputs that a user must give to install the solution. */
   requiredInputs: lenientList(Named),
-  /** The components that an installation creates, each with the components that it depends on. */
+  /** The components that an installation of the solution creates, each with the components that it depends on. */
   components: lenientList(CatalogComponent),
 });
 
-/** A solution, as the catalog of the service shows it. */
+/** A solution, as the service's catalog lists it. */
 export type SolutionItem = Readonly<z.output<typeof Solution>>;
 
-/** Finds the installationId in a success or an error answer, at the top of the body or in its details. */
+/**
+ * Finds the `installationId` in the answer to `POST /solutions`: at the top of the body, in the details of an error, or in the
+ * installation.
+ */
 export function installationIdOf(body: unknown): string | undefined {
   const holder = z.object({ installationId: id });
   if (!isRecord(body)) return undefined;
@@ -52,11 +55,11 @@ export function installationIdOf(body: unknown): string | undefined {
   return places.map((place) => parsed(holder, place)?.installationId).find((found) => found !== undefined);
 }
 
-/** An app and its environment that an installation created. */
+/** An app that the installation of a solution created, with the app's environment. */
 const Component = z.object({ name: lenient(compared), appId: lenient(id), appEnvId: lenient(id) });
 type SolutionComponent = Readonly<z.output<typeof Component>>;
 
-/** Parses a list of apps or environments, whose entries are objects or bare ids. */
+/** Parses a list of apps or environments that an installation created. The entries are objects or bare ids. */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
   if (!Array.isArray(value)) return [];
   const entries = value.map((entry: unknown) =>
@@ -87,7 +90,7 @@ function componentsIn(body: Readonly<Record<string, unknown>>): readonly Solutio
   return flat?.appId === undefined ? [] : [flat];
 }
 
-/** Reads the answer to a successful `POST /solutions`. The components are empty when the answer shows none. */
+/** Reads the answer to a successful `POST /solutions`. `components` is empty when the answer lists no components. */
 export function solutionResultOf(body: unknown) {
   const result = unwrapped(body, 'solution', 'installation', 'result');
   if (!isRecord(body) || !isRecord(result)) return undefined;
@@ -109,7 +112,7 @@ const PostSolutions = z.strictObject({
 
 const install = endpoint('POST', '/solutions', 'identified', PostSolutions);
 
-/** Installs a solution. A request with an installationId may be repeated: it then creates only missing components. */
+/** Installs a solution. A request with an `installationId` may be repeated; a repeated request creates only missing components. */
 export function postSolutions(body: z.infer<typeof PostSolutions>): Request {
   return { ...install(body), effect: body.installationId === undefined ? 'create' : 'identified' };
 }

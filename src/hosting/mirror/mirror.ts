@@ -1,15 +1,16 @@
 /**
- * Mirrors lists of the service: polls each read that an object follows, and keeps the newest full list of each read as a snapshot.
+ * Keeps a copy of lists of the service: polls each list that a Kubernetes object needs, and keeps the newest complete list as a
+ * snapshot.
  *
- * All objects that ask for a fresh list share the same one. The account sets the poll interval. The interval is a few seconds while
- * something changes in the service, and longer when polling would use more than half of the budget. A list that fails is tried
- * again after growing pauses, and the old snapshot stays.
+ * All objects that ask for a fresh list share the same list. The account sets the poll interval. The interval is a few seconds
+ * while something changes in the service, and longer when polling would use more than half of the request budget. A list that
+ * fails is tried again after growing pauses, and the old snapshot stays.
  *
- * While the service asks for a pause, no list begins. While the service refuses the token, only one list is sent at a time, to test
- * the token.
+ * While the service asks for a pause, no list begins. While the service refuses the token, only one list is sent at a time, to
+ * test the token.
  *
- * Each snapshot's `begunAt` is slightly earlier than the true start of its list. So a list that begins in the tick in which a write
- * ended never counts as begun after the write.
+ * Each snapshot's `begunAt` is slightly earlier than the true start of its list. So a list that begins in the tick in which a
+ * write ended never counts as begun after the write.
  */
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
@@ -20,7 +21,7 @@ import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGr
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
 
-/** The settings and parts that a mirror is built from. */
+/** The settings and parts that a `Mirror`, the copy of the service's lists, is built from. */
 export interface MirrorSurroundings {
   readonly clock: Clock;
   readonly entropy: Entropy;
@@ -34,7 +35,7 @@ export interface MirrorSurroundings {
 
 const none: ReadonlySet<string> = new Set();
 
-/** Keeps snapshots of the reads of one account. */
+/** Keeps a snapshot of each list that the operator reads for one account. */
 export class Mirror {
   readonly #around: MirrorSurroundings;
   readonly #readings = new Map<string, Reading>();
@@ -52,17 +53,17 @@ export class Mirror {
     ];
   }
 
-  /** Returns the newest full list of a read; undefined before the first. */
+  /** Returns the newest complete list of a read; undefined before the first complete list. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
-    // All reads with the same key come from one function, so their items have the same type.
+    // The cast is safe: all reads with the same key come from one function, so their items have the same type.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
   /**
-   * Returns why lists of a read have failed since its newest full list; undefined if none failed. While the service still asks for
-   * a pause, a failure by throttling counts as new.
+   * Returns why reading a list has failed since the newest complete list; undefined if no read failed. While the service still
+   * asks for a pause, a failure by throttling counts as new.
    */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
@@ -70,7 +71,10 @@ export class Mirror {
     return lasts ? { ...problem, at: this.#now() } : problem;
   }
 
-  /** Asks for a list that begins at or after `since`. The list becomes as urgent as the most urgent request for it. */
+  /**
+   * Requests a list that begins at or after `since`. The most urgent of all requests for the list decides how urgent the list
+   * is.
+   */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
     const reading = this.#reading(read);
@@ -81,7 +85,7 @@ export class Mirror {
     this.#arm(reading);
   }
 
-  /** Polls a read until the returned function is called. */
+  /** Polls a list of the service until the returned function is called. */
   follow(read: Read): () => void {
     if (this.#closed) return nothing;
     const reading = this.#reading(read);
@@ -99,12 +103,12 @@ export class Mirror {
     };
   }
 
-  /** The poll intervals of this account, and how many requests they need. */
+  /** The poll intervals of this account, and the number of requests that polling needs. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
 
-  /** Returns for each polled collection the age of its oldest snapshot, in ms. */
+  /** Returns the age of the oldest snapshot for each polled collection, such as `alerts`, in ms. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const reading of this.#readings.values()) {
@@ -115,7 +119,7 @@ export class Mirror {
     return oldest;
   }
 
-  /** Ends polling. The results of lists under way are ignored. */
+  /** Ends polling. The results of lists that are still being read are ignored. */
   close(): void {
     this.#closed = true;
     for (const leave of this.#leaveCredential) leave();
@@ -149,10 +153,10 @@ export class Mirror {
     reading.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // Reserve no moments for reads during a pause: all reads would be sent together when the pause ends.
+    // Reserve no times for reads during a pause: all reads would be sent together when the pause ends.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
     else {
-      // If reserved moments passed during the pause, all reads would begin together at its end.
+      // Give up the reserved time: reads whose times passed during the pause would all begin together at the end of the pause.
       reading.place = undefined;
       if (reading.dueAt < heldUntil) this.#tellHeld(reading);
     }
@@ -167,14 +171,14 @@ export class Mirror {
     }
   }
 
-  /** Tells the objects that wait for a list that the service asked for a pause. */
+  /** Tells the Kubernetes objects that wait for a list that the service asked for a pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
 
-  /** Postpones the lists that objects wait for to the end of a pause. */
+  /** Postpones the lists that Kubernetes objects wait for to the end of a pause. */
   #throttled(): void {
     for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
   }
@@ -195,7 +199,7 @@ export class Mirror {
       },
       mayStart: () => {
         if (begunAt !== undefined) return undefined;
-        if (!reading.isPolled && !reading.isWanted) return 'nobody needs this list any more';
+        if (!reading.isPolled && !reading.isWanted) return 'no Kubernetes object needs this list any more';
         begunAt = this.#now();
         reading.noteList(begunAt);
         return undefined;
@@ -204,14 +208,14 @@ export class Mirror {
     const { ask, log } = this.#around;
     const listed = await fullList(reading.read, (request) => ask(request, passage), reading.digest).catch(
       (cause: unknown) => {
-        log.error({ err: cause, read: reading.read.key }, 'bug: a read threw');
-        return failed('malformed', 'the operator failed by a bug of its own', 1);
+        log.error({ err: cause, read: reading.read.key }, 'bug: reading a list of the service threw an error');
+        return failed('malformed', 'a bug of the operator prevented the read', 1);
       },
     );
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      log.error({ err: cause, read: reading.read.key }, 'bug: a listener of the mirror threw');
+      log.error({ err: cause, read: reading.read.key }, 'bug: a listener for new lists of the service threw an error');
     }
   }
 
@@ -219,7 +223,8 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A list that no object waits for did not begin, because of a pause or because no object polls it any more: this is no failure.
+    // A list that did not begin is not a failure when no object waits for the list: the service asked for a pause, or no object
+    // needs the list any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);
@@ -283,7 +288,10 @@ export class Mirror {
   }
 }
 
-/** Returns the collection in the key of a read, such as `alerts` for `alerts/env_1`: a metric label needs few values. */
+/**
+ * Returns the collection in the key of a read, such as `alerts` for `alerts/env_1`, because a metric label must have only a few
+ * values.
+ */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
 }
@@ -297,7 +305,7 @@ function collectionOf(key: string): string {
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of rate-limited reads for each requested interval. */
+  /** The number of rate-limited reads for each interval, in ms, that the reads ask for. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
@@ -305,8 +313,8 @@ class Schedule {
   }
 
   /**
-   * Adds a read that an object follows. A rate-limited read first waits a random time, so that a thousand new alerts are not read
-   * together.
+   * Adds a read that Kubernetes objects use. A rate-limited read first waits a random time, so that a thousand new alerts are
+   * not read together.
    */
   join(reading: Reading): void {
     this.plan(reading);
@@ -316,7 +324,7 @@ class Schedule {
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Removes a read that no object follows any more. */
+  /** Removes a read that no Kubernetes object uses any more. */
   leave(reading: Reading): void {
     this.#count(reading, 0);
     this.#wish(reading, undefined);
@@ -336,7 +344,7 @@ class Schedule {
     this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
   }
 
-  /** Returns when a read is due again; `begunAt` is when its newest list began. */
+  /** Returns the monotonic time at which a read is due again; `begunAt` is the time at which its newest list began. */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
     const intervalMs =
@@ -346,7 +354,10 @@ class Schedule {
     return begunAt + intervalMs * (0.95 + entropy.fraction() / 10);
   }
 
-  /** Postpones a due rate-limited read that no object waits for to the moment that is reserved for the read. */
+  /**
+   * Postpones a rate-limited read that is due to the time that is reserved for the read, unless a Kubernetes object waits for
+   * the read.
+   */
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
@@ -359,7 +370,7 @@ class Schedule {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
-  /** Estimates how many requests an hour all followed reads need. */
+  /** Estimates how many requests an hour all polled reads need. */
   forecastPerHour(): number {
     const { budget, rateLimited } = this.#around.credential;
     const wishes = [...this.#wishes];
@@ -369,7 +380,10 @@ class Schedule {
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }
 
-  /** Returns the shortest interval of all rate-limited reads, as the reads ask or as the budget allows; undefined without such reads. */
+  /**
+   * Returns the shortest interval between two rate-limited reads of the same object, in ms; undefined if there are no
+   * rate-limited reads.
+   */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;
     if (this.#wishes.size === 0) return undefined;
@@ -377,8 +391,8 @@ class Schedule {
   }
 
   /**
-   * Returns when to send a rate-limited read for the first time: at a random moment in the second half of its interval. By then
-   * lists have shown everything else for the status of a new object, so that one status write is enough.
+   * Returns the time of the first rate-limited read: a random moment in the second half of the read's interval. By then all
+   * other values for the status of a new Kubernetes object are known, so that one status write is enough.
    */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;

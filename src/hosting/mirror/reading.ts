@@ -1,10 +1,13 @@
-/** One read of the service: its state in the mirror, when it is due, how it is listed, and how a new list replaces the old one. */
+/**
+ * One list or object that the operator reads from the service again and again: its state, when the next read is due, how all
+ * pages are read, and how a new list replaces the old one.
+ */
 import { sameJson } from '../../base/json.ts';
 import { growingMs } from '../../base/time.ts';
 import { groupId, type Read, type ReadProblem, type Request, type Snapshot } from '../../engine/ports.ts';
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
-/** How much earlier `begunAt` of a snapshot is than the true start of its list. */
+/** By how many ms `begunAt` of a snapshot is earlier than the true start of its list. */
 export const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
@@ -13,42 +16,42 @@ const calmAfterMs = 4000;
 const firstGapMs = 1000;
 const longestGapMs = 2000;
 
-/** Does nothing; serves as the cancel function when nothing is planned. */
+/** Does nothing; used as the cancel function when no timer is set. */
 export const nothing = (): void => undefined;
 
-/** What the mirror remembers of one read, and when the read is due. */
+/** The state of one polled list of the service, and the time at which the list is read next. */
 export class Reading {
-  /** The read as it was last requested; a changed spec may ask for another interval. */
+  /** The newest description of the read; a changed spec may ask for another interval. */
   read: Read;
   followers = 0;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
-  /** The digest of the newest full list. */
+  /** The digest of the newest complete list. */
   digest: string | undefined;
-  /** How many pages the newest list had, complete or not. */
+  /** The number of pages that were read of the newest list, whether or not the list is complete. */
   pages = 1;
   /** The requests per second that the budget reserves for polling this read. */
   planned = 0;
-  /** How many lists in a row failed. */
+  /** The number of lists that failed in a row. */
   failures = 0;
   wantedSince = Number.NEGATIVE_INFINITY;
-  /** The greatest urgency among the requests for a fresher list. */
+  /** The greatest urgency of all requests for a fresher list. */
   urgency: 'edit' | 'wait' = 'edit';
   pollAt = Number.NEGATIVE_INFINITY;
-  /** Monotonic time before which no list begins, even if an object waits for one. */
+  /** Monotonic time before which no list begins, even if a Kubernetes object waits for a list. */
   notBefore = Number.NEGATIVE_INFINITY;
-  /** When the newest list began, and how many lists before it followed closely on each other. */
+  /** The time at which the newest list began, and the number of lists that closely followed each other up to then. */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
-  /** How often a rate-limited read should be repeated while objects follow it; undefined for other reads. */
+  /** The interval, in ms, at which Kubernetes objects want a rate-limited read to be repeated; undefined for other reads. */
   wishMs: number | undefined;
-  /** The weight of this read in the shared part of the budget for rate-limited reads; 0 while no object follows the read. */
+  /** The weight of this read in the part of the budget for rate-limited reads; 0 while no Kubernetes object uses the read. */
   weight = 0;
-  /** The moment reserved for a rate-limited read that is due. */
+  /** The monotonic time reserved for a rate-limited read that is due. */
   place: number | undefined;
-  /** True while a list is under way or waits for its turn in the budget. */
+  /** True while a list is being read or waits for its turn in the budget. */
   isUnderWay = false;
-  /** Makes a list that waits for its turn more urgent. */
+  /** Makes a list more urgent while the list waits for its turn in the budget. */
   raise: (urgency: 'edit' | 'wait') => void = nothing;
   cancelTimer = nothing;
 
@@ -57,17 +60,17 @@ export class Reading {
     this.usedAt = now;
   }
 
-  /** True while an object follows this read and its pace is not `onDemand`. */
+  /** True while a Kubernetes object uses this read and the pace of the read is not `onDemand`. */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }
 
-  /** True while an object waits for a list that is newer than the snapshot. */
+  /** True while a Kubernetes object waits for a list that is newer than the snapshot. */
   get isWanted(): boolean {
     return this.wantedSince > (this.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** True while an item changes from one state to another, such as a deployment that runs. */
+  /** True while an item of the list is in transition, such as an environment that is being deployed. */
   get isBusy(): boolean {
     return this.snapshot !== undefined && (this.read.busy?.(this.snapshot.items) ?? false);
   }
@@ -78,17 +81,18 @@ export class Reading {
     return this.isBusy ? Math.min(busyMs, pollMs) : pollMs;
   }
 
-  /** Monotonic time of the next list; infinite when none is needed. */
+  /** Monotonic time at which the next list begins; infinite when no list is needed. */
   get dueAt(): number {
     const { at, streak } = this.newest;
-    // The first list that an object waits for begins at once, the next one second later, and further lists every two seconds.
+    // The first list that a Kubernetes object waits for begins at once, the next list one second later, and further lists every
+    // two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
     const wanted = this.isWanted ? Math.max(this.wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
     return Math.max(Math.min(polled, wanted), this.notBefore);
   }
 
-  /** Notes that a list begins now. */
+  /** Records that a list begins now. */
   noteList(now: number): void {
     const { at, streak } = this.newest;
     this.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
@@ -97,7 +101,7 @@ export class Reading {
 
 const mostPages = 1000;
 
-/** The result of a list: all items, or why the list failed. */
+/** The result of reading a list: all items, or the reason why the list could not be read. */
 export type Listed<Item> =
   | {
       readonly complete: true;
@@ -129,8 +133,8 @@ export function failed(
 /**
  * Reads all pages of a list, or fails as a whole. `known` is the digest of the previous list.
  *
- * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. When the list changes meanwhile and
- * an item is on two pages, the later form of the item counts.
+ * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. If an item is on two pages,
+ * because the list changed between the pages, the later page counts.
  */
 export async function fullList<Item>(
   read: Read<Item>,
@@ -143,7 +147,8 @@ export async function fullList<Item>(
   while (request !== undefined) {
     const pages = answers.length + 1;
     const page = JSON.stringify(request.query ?? {});
-    if (asked.has(page) || pages > mostPages) return failed('malformed', 'the pages of the list do not end', pages);
+    if (asked.has(page) || pages > mostPages)
+      return failed('malformed', 'the list has too many pages, or a page points back to an earlier page', pages);
     asked.add(page);
     const seen: Seen = await ask(request);
     if (seen.was === 'answer' && seen.status === 404 && read.absentOn404 && pages === 1) {
@@ -160,7 +165,7 @@ export async function fullList<Item>(
   const digest = answers.map((answer) => answer.digest).join();
   const items = digest === known ? undefined : itemsIn(read, answers);
   if (items === 'malformed')
-    return failed('malformed', 'the answer is not what the interface promises', answers.length);
+    return failed('malformed', "the answer does not have the form that the service's API documents", answers.length);
   return { complete: true, items, digest, pages: answers.length, dateMs: answers[0]?.dateMs };
 }
 
@@ -175,7 +180,7 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
 }
 
 /**
- * Merges a new list into the old one. Unchanged items keep their object identity. `changed` has the ids of items that are new,
+ * Merges a new list into the old list. Unchanged items keep their object identity. `changed` has the ids of items that are new,
  * gone, or different in fields other than `moving`.
  */
 export function merged<Item>(
@@ -199,7 +204,10 @@ export function merged<Item>(
   return { items, changed };
 }
 
-/** Adds the ids of groups to the changed ids: the groups to which the changed items belong now or belonged before. */
+/**
+ * Adds group ids to the ids of changed items: the groups, such as the app of an environment, to which the changed items belong
+ * now or belonged before.
+ */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,
   read: Pick<Read<Item>, 'groupOf'>,

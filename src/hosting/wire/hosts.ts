@@ -7,7 +7,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** The hosts that the operator's own settings allow. */
+/** The rules of the operator's own settings about the hosts to which it may connect. */
 export interface HostRules {
   /** Allowed names (`api.example.com`) and suffixes (`*.example.com`); an empty list allows every public host. */
   readonly allowedHosts: readonly string[];
@@ -35,7 +35,7 @@ export class HostNotAllowed extends Error {
   override readonly name = 'HostNotAllowed';
 }
 
-/** Parses a base URL, or says why the host rules refuse it. */
+/** Parses a base URL, or returns the reason why the host rules refuse the base URL. */
 export function checkBaseUrl(baseUrl: string, rules: HostRules): BaseUrl | { readonly refused: string } {
   const parsed = baseUrlIn(baseUrl);
   if ('refused' in parsed) return parsed;
@@ -50,14 +50,14 @@ function baseUrlIn(text: string): (BaseUrl & { readonly hostname: string }) | { 
   const match = shape.exec(text);
   const [, scheme = '', hostname = '', , path = ''] = match ?? [];
   if (match === null || !URL.canParse(text)) {
-    return { refused: 'the base URL must be https://host, with a port and a path at most' };
+    return { refused: 'the base URL must be https://host, optionally with a port and a path' };
   }
   const url = new URL(text);
   if (!hostname.startsWith('[') && url.hostname !== hostname.toLowerCase()) {
-    return { refused: 'the base URL names its host in an unusual spelling' };
+    return { refused: 'the base URL spells its host in an unusual way' };
   }
   if (/(^|\/)\.{1,2}(\/|$)/.test(path) || hostname.includes('..')) {
-    return { refused: 'the base URL must not contain empty or dotted parts' };
+    return { refused: 'the base URL must not have . or .. as a part of its path, or two dots in a row in its host' };
   }
   return { origin: `${scheme.toLowerCase()}://${url.host}`, host: url.host, path, hostname: url.hostname };
 }
@@ -66,10 +66,10 @@ function schemeFlaw(url: BaseUrl & { readonly hostname: string }, rules: HostRul
   const loopback = isLoopbackName(url.hostname);
   if (loopback && !rules.allowInsecureLoopback)
     return 'the base URL leads to this machine itself, which is not allowed';
-  if (url.origin.startsWith('http://') && !loopback) return 'the base URL must be https';
+  if (url.origin.startsWith('http://') && !loopback) return 'the base URL must begin with https://';
   const port = Number(/:(\d+)$/.exec(url.host)?.[1] ?? 443);
   const common = port === 443 || (port > 1023 && port < 65_536) || (loopback && port === 80);
-  return common ? undefined : `the base URL has port ${port}; 443 and ports above 1023 are allowed`;
+  return common ? undefined : `the base URL has port ${port}; only 443 and ports above 1023 are allowed`;
 }
 
 /** True when a host name or an address means this machine itself. */
@@ -85,7 +85,7 @@ function nameFlaw(hostname: string, rules: HostRules): string | undefined {
   if (isLoopbackName(hostname)) return undefined;
   if (isIP(name) !== 0) return addressFlaw(name, false, rules);
   if (/^metadata(\.|$)|^instance-data(\.|$)/.test(name))
-    return 'the base URL leads to instance metadata, which is not allowed';
+    return 'the base URL leads to the metadata server of a cloud, which is not allowed';
   const known = rules.allowPrivateAddresses || !privateNames.test(name);
   return known ? undefined : 'the base URL names a host of a private network, which is not allowed';
 }
@@ -104,7 +104,7 @@ function listFlaw(hostname: string, rules: HostRules): string | undefined {
 function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): string | undefined {
   switch (addressKind(address)) {
     case 'public':
-      return loopbackName ? 'localhost leads to another machine' : undefined;
+      return loopbackName ? 'the host name localhost leads to another machine, which is not allowed' : undefined;
     case 'loopback':
       return loopbackName && rules.allowInsecureLoopback
         ? undefined
@@ -118,7 +118,10 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
   }
 }
 
-/** Says why a host name must not have these addresses; undefined when all of them are allowed. */
+/**
+ * Returns the reason why the operator must not connect to a host with these addresses; undefined when all of the addresses are
+ * allowed.
+ */
 export function addressesFlaw(
   hostname: string,
   addresses: readonly { readonly address: string }[],
@@ -151,7 +154,7 @@ const never = ['100.100.100.200/32', '168.63.129.16/32', 'fd00:ec2::254/128', 'f
   ipaddr.parseCIDR,
 );
 
-/** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and those of NAT64 (RFC 6052). */
+/** IPv6 ranges whose last four bytes are an IPv4 address: mapped addresses (RFC 4291) and NAT64 addresses (RFC 6052). */
 const wrapping = ['::ffff:0:0/96', '64:ff9b::/96'].map(ipaddr.parseCIDR);
 
 /** Returns the kind of network that an address belongs to. */

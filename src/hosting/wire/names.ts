@@ -1,31 +1,35 @@
 /**
  * Looks up the addresses of host names as every program of the machine does, by `/etc/hosts`, resolv.conf and nsswitch.conf.
  *
- * Node runs these lookups in its thread pool, at most in half of its threads. A name whose servers do not answer takes one thread
- * until the system gives up on the name, so all who ask for a name at the same time share one lookup, and the operator has more
- * threads than Node usually starts (`addThreads` in config.ts).
+ * Node runs these lookups in its thread pool, in at most half of the threads. A host name whose name servers do not answer
+ * occupies one thread until the system gives up. So all callers that ask for a name at the same time share one lookup, and the
+ * operator has more threads than Node usually starts (`addThreads` in config.ts).
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { type Clock, inTime } from '../../base/time.ts';
 
-/** Finds the addresses of a name, or rejects with the error code of the system, such as `ENOTFOUND`. */
+/** Finds the addresses of a host name, or rejects with the error code of the system, such as `ENOTFOUND`. */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 const bySystem: Resolve = (name) => lookup(name, { all: true });
 
-/** How long one look-up is waited for: less than connecting may take, so that the message says what took long. */
+/**
+ * The deadline of one lookup, in ms. It is shorter than the deadline for connecting, so that the error message says that the
+ * lookup took too long.
+ */
 const deadlineMs = 6_000;
 
-/** Creates a function that looks a name up once for all who ask for it at the same time. */
+/** Creates a function that looks up host names. All callers that ask for a name at the same time share one lookup. */
 export function openNames(clock: Clock, resolve: Resolve = bySystem): Resolve {
   const underWay = new Map<string, ReturnType<Resolve>>();
   return async (name) => {
     const asked = underWay.get(name) ?? resolve(name).finally(() => underWay.delete(name));
     underWay.set(name, asked);
     const found = await inTime(clock, deadlineMs, asked);
-    if (found === undefined) throw Object.assign(new Error('no answer in time'), { code: 'EAI_AGAIN' });
+    if (found === undefined)
+      throw Object.assign(new Error('the host name was not looked up in time'), { code: 'EAI_AGAIN' });
     return found.value;
   };
 }

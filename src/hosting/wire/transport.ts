@@ -1,9 +1,9 @@
 /**
- * Sends one request to the service, and says what the answer means for the caller.
+ * Sends one request to the service, and decides what the answer means for the caller.
  *
- * A request that does not fit its schema is not sent. Secrets are revealed only here, while the request is serialised. One deadline
- * covers everything from connecting to the last byte. Nothing is sent twice. Only bugs are thrown. One table maps each answer, and
- * a missing answer, to an outcome. Texts of the service are cleaned before people see them.
+ * A request that does not fit its schema is not sent. Secrets are revealed only here, while the request is serialised. One
+ * deadline covers everything from connecting to the last byte. Nothing is sent twice. Only bugs are thrown. One table maps each
+ * answer, and a missing answer, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
@@ -12,11 +12,11 @@ import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.t
 import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
 import type { Wire, WireRequest, WireResponse } from './wire.ts';
 
-// ---- one exchange ----------------------------------------------------------------------------------------------
+// ---- sending one request ---------------------------------------------------------------------------------------
 
 const prefix = '/api/public/v1';
 
-/** Where requests go, and the token that they carry. */
+/** The address of the service, and the token that requests carry. */
 export interface Target {
   readonly origin: string;
   /** The path of the base URL, without a slash at its end. */
@@ -29,17 +29,17 @@ export interface Target {
 export interface ExchangeOptions {
   /** Called in the same tick in which the request is sent. Returns a sentence when the request must not be sent. */
   readonly mayStart?: () => string | undefined;
-  /** Monotonic time at which the exchange ends, if that is earlier than its usual limit. */
+  /** Monotonic time at which the request is aborted, if that is earlier than the usual deadline of a request. */
   readonly deadline?: number;
 }
 
-/** How a request ended, as far as the operator can know. */
+/** The result of a request, as far as the operator can know. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
-  /** The request was not sent, because the interface does not allow it. */
+  /** The request was not sent, because its content does not fit the service's API. */
   | { readonly was: 'invalid'; readonly message: string }
   | { readonly was: 'lost'; readonly message: string }
-  /** The request was not sent, because the service asked to wait or refuses the token. */
+  /** The request was not sent, because the service had asked for a pause or had refused the token. */
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
   | Answer;
 
@@ -47,7 +47,7 @@ export type Seen =
 export interface Answer {
   readonly was: 'answer';
   readonly status: number;
-  /** The parsed body; undefined when it is empty or not JSON. */
+  /** The parsed body; undefined when the body is empty or not JSON. */
   readonly body: unknown;
   readonly readable: boolean;
   readonly empty: boolean;
@@ -57,14 +57,14 @@ export interface Answer {
   readonly digest: string;
   readonly dateMs: number | undefined;
   readonly retryAfterMs: number | undefined;
-  /** A short message that people may see. */
+  /** A short message about the response, safe to show to people. */
   readonly message: string;
 }
 
-/** Sends a request and returns what happened to it. */
+/** Sends a request and returns the result. */
 export type Transport = (request: Request, options?: ExchangeOptions) => Promise<Seen>;
 
-/** Says why a request must not be sent; undefined when the request may be sent. */
+/** Returns the reason why a request must not be sent; undefined when the request may be sent. */
 export function flawOf(request: Request): string | undefined {
   for (const [name, value] of Object.entries(request.query ?? {})) {
     const [issue] = (name.endsWith('Id') ? Id : Text).safeParse(value).error?.issues ?? [];
@@ -72,7 +72,7 @@ export function flawOf(request: Request): string | undefined {
   }
   const { body, schema } = request;
   if (body === undefined) return undefined;
-  if (schema === undefined) return 'the endpoint takes no body';
+  if (schema === undefined) return 'the endpoint of the request accepts no body';
   const [issue] = schema.safeParse(body).error?.issues ?? [];
   return issue === undefined ? undefined : `${issue.path.join('.') || 'body'}: ${issue.message}`;
 }
@@ -107,12 +107,14 @@ function json(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Returns the service's explanation of a refusal, in a form that people may see. */
+/** Returns the service's explanation of a refusal, safe to show to people. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
-  if (isAboutSecrets(request)) return ' (its words are not shown: the request was about a secret)';
+  if (isAboutSecrets(request))
+    return ' (the message of the service is not shown, because the request was about a secret)';
   // Remove the credential before the text is cut, so that no part of the credential stays.
-  return `: ${wordsFrom(withoutCredential(text, target.token), longest)}`;
+  const shown = wordsFrom(withoutCredential(text, target.token), longest);
+  return `: ${shown}`;
 }
 
 function seenOf(target: Target, request: Request, { status, headers, text }: WireResponse, wallMs: number): Seen {
@@ -121,13 +123,15 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   const ok = status >= 200 && status < 300;
   const isNo = !ok || saysNo(read?.value);
   const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
-  const unreadable = ok && read === undefined ? ` with ${text === '' ? 'no body' : 'a body that is not JSON'}` : '';
+  const flaw = text === '' ? ' (the body is empty)' : ' (the body is not JSON)';
+  const unreadable = ok && read === undefined ? flaw : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
   const words = isNo ? errorTextOf(read === undefined && !ok ? text : read?.value) : undefined;
   return {
     was: 'answer',
     status,
-    // Only answers to reads are compared with specs. From all other answers, remove the credential and words that may repeat a secret.
+    // Answers to reads are compared with specs, so they stay unchanged. From all other answers, remove the credential and every
+    // text that may repeat a secret.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
     empty: text?.trim() === '',
@@ -135,11 +139,11 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
     digest: hash('sha256', text ?? '', 'base64url'),
     dateMs: Number.isNaN(dateMs) ? undefined : dateMs,
     retryAfterMs: retryAfterMs(String(headers['retry-after'] ?? ''), Number.isNaN(dateMs) ? wallMs : dateMs),
-    message: `${message}${saidOf(target, request, words, longestMessage - message.length - 2)}`,
+    message: message + saidOf(target, request, words, longestMessage - message.length - 2),
   };
 }
 
-/** Opens a transport to one target. A call may take `callMs`, and a read a third of `callMs`. */
+/** Opens a transport to one target. A request that changes something may take `callMs`, and a read a third of `callMs`. */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
@@ -157,14 +161,16 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
         return no;
       } catch (cause) {
         bug = { cause };
-        return 'the check right before sending failed';
+        return 'the last check before sending the request failed';
       }
     };
     const outcome = await wire(wireRequest(target, request, { start, signal: late.signal })).finally(cancel);
-    if (bug !== undefined) throw new Error('the check right before sending failed', bug);
+    if (bug !== undefined) throw new Error('the last check before sending the request failed', bug);
     if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { failed } = outcome;
-    const message = late.signal.aborted ? `no answer within ${Math.round(inMs / 1000)} s` : outcome.message;
+    const message = late.signal.aborted
+      ? `no answer of the service within ${Math.round(inMs / 1000)} s`
+      : outcome.message;
     return sent ? { was: 'lost', message } : { was: 'notSent', hostNotAllowed: failed === 'hostNotAllowed', message };
   };
 }
@@ -178,16 +184,17 @@ function all(meaning: Meaning): Readonly<Record<Effect, Meaning>> {
 }
 
 /**
- * Maps each kind of answer (row) and each effect of a request (column) to an outcome. The column `problem` says why a page of a
- * list failed. After a status outside of 200 to 499 a call is in doubt.
+ * Maps each kind of answer (row) and each effect of a request (column) to an outcome. The column `problem` is the reason why a
+ * page of a list failed. After a status outside of 200 to 499 a call is in doubt: the service may or may not have carried it
+ * out.
  *
- * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. 303 is in
- * doubt, since a server may send it after it carried out the request.
+ * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. After a
+ * 303 a call is in doubt, since a server may send a 303 after it carried out the request.
  *
- * A 403 does not make an account unauthorized, because the service may send it when a business rule forbids the request.
+ * A 403 does not make an account unauthorized, because the service may send a 403 when a business rule forbids the request.
  *
- * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts as
- * carried out, perhaps in part, and its kind reads the body.
+ * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts
+ * as carried out, perhaps in part; the code of its kind reads the body.
  */
 const table = {
   notSent: { ...all('notSent'), problem: 'unreachable' },
@@ -264,12 +271,12 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
   }
 }
 
-/** Says why a page of a list failed; undefined when the page arrived. */
+/** Returns the reason why a page of a list failed; undefined when the page arrived. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
-// ---- Retry-After -----------------------------------------------------------------------------------------------
+// ---- the header Retry-After ------------------------------------------------------------------------------------
 
 /** The longest pause that a `Retry-After` header can cause: 15 minutes. */
 export const longestPauseMs = 15 * 60_000;
@@ -293,12 +300,12 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 // any form, and no search finds every form. Other free text is shown on one line, cut, and without the credential. Texts that are
 // compared with a spec are never changed, so that no difference is hidden or invented.
 
-/** Tokens shorter than this are not searched for in texts: they occur in too many ordinary words. */
+/** A token with fewer characters is not removed from texts, because it would occur in too many ordinary words. */
 const shortestToken = 4;
 
-/** Matches the names of fields that hold ids, times or cursors. */
+/** Matches the names of fields that contain ids, times or cursors. */
 const isExact = /(?:^id|Ids?|Cursor|At|Until)$/;
-/** The names of lists that may contain bare ids. */
+/** The fields of an answer that may contain a list of bare ids. */
 const idLists: ReadonlySet<string> = new Set(['apps', 'appEnvs', 'components', 'environments']);
 
 function holdsSecret(value: Json | undefined): boolean {
@@ -311,7 +318,7 @@ function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
 
-/** Keeps only ids, times, numbers and booleans of an answer when its request carried a secret; otherwise keeps everything. */
+/** Reduces an answer to ids, times, numbers and booleans when its request carried a secret; otherwise keeps the whole answer. */
 function withoutWords(request: Request, body: unknown): unknown {
   if (!holdsSecret(request.body)) return body;
   return withTexts(body, (text, name) => {
@@ -336,8 +343,8 @@ export function shownText(text: string, credential: Secret): string {
 }
 
 /**
- * Copies a value and replaces each text in it. `name` is the field of the text or of its list. A text replaced by undefined is left
- * out.
+ * Copies a value and replaces each string in the value. `name` is the field that contains the string or the string's list. A
+ * string for which `replaced` returns undefined is left out.
  */
 function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
   if (typeof value === 'string') return replaced(value, name);

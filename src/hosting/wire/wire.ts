@@ -14,9 +14,9 @@ import { lookupWith, type Resolve } from './names.ts';
 /** An HTTP request, ready to send. Secrets are in plain text only here. */
 export interface WireRequest {
   readonly method: Request['method'];
-  /** Scheme, host and port. */
+  /** The scheme, host and port of the request's URL. */
   readonly origin: string;
-  /** The absolute path, with the query. */
+  /** The absolute path of the request's URL, with the query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | undefined;
@@ -39,7 +39,7 @@ export interface WireResponse {
   readonly text: string | undefined;
 }
 
-/** Says why no complete response arrived. If `start` was called, bytes may have been sent. */
+/** The reason why no complete response arrived. If `start` was called, bytes may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
   /** A message written by the operator, which never quotes the server. */
@@ -50,10 +50,13 @@ export interface WireFailure {
 export type Wire = (request: WireRequest) => Promise<WireResponse | WireFailure>;
 
 const largestBytes = 8 * 1024 * 1024;
-/** The largest `spec.budget.concurrency`. With this many connections only the budget limits requests, and none waits for a connection. */
+/**
+ * The largest `spec.budget.concurrency`, which is also the number of connections, so that no request has to wait for a
+ * connection.
+ */
 const mostAtOnce = 100;
 
-/** A wire with connections that can be closed. Closing them ends the exchanges under way. */
+/** A wire with connections that can be closed. Closing the connections aborts all requests under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
@@ -132,15 +135,15 @@ const words: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'the host name could not be looked up',
   UND_ERR_CONNECT_TIMEOUT: 'connecting took too long',
   UND_ERR_SOCKET: 'the connection was closed',
-  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is for another name',
-  CERT_HAS_EXPIRED: 'the certificate has expired',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is signed by an authority that is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is signed by an authority that is not trusted',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate is signed by an authority that is not trusted',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is signed by an authority that is not trusted',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate of the server is for another host name',
+  CERT_HAS_EXPIRED: 'the certificate of the server has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate of the server is signed by an authority that is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate of the server is signed by an authority that is not trusted',
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'the certificate of the server is signed by an authority that is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate of the server is signed by an authority that is not trusted',
 };
 
-/** Decodes complete texts only, so the decoder keeps no state between calls and can be shared. */
+/** One decoder for all calls. Each call decodes a complete text, so the decoder keeps no state between calls. */
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /** Decodes bytes as UTF-8; returns undefined if they are not valid UTF-8. */
@@ -159,7 +162,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
     const received = await collect(dispatcher, options, {
       signal: request.signal,
       mostBytes: largestBytes,
-      tooLarge: () => new ExchangeEnded('the answer is larger than 8 MiB'),
+      tooLarge: () => new ExchangeEnded('the answer of the service is larger than 8 MiB'),
       mayStart: () => {
         const no = request.start();
         return no === undefined ? undefined : new ExchangeEnded(no);
@@ -171,7 +174,7 @@ async function exchanged(dispatcher: Dispatcher, request: WireRequest): Promise<
   }
 }
 
-/** Thrown when the operator itself ends an exchange; the message says why. */
+/** Thrown when the operator itself aborts a request; the message says why. */
 class ExchangeEnded extends Error {
   override readonly name = 'ExchangeEnded';
 }

@@ -1,13 +1,13 @@
 /**
- * Gives the API classes of client-node shared connections and a deadline, for the sandbox, benchmarks and scenarios.
+ * Gives the API classes of client-node shared connections and a deadline, for the sandbox, benchmarks and scenarios. Without
+ * this module these classes open a new connection with a TLS handshake for every call, and a call may take for ever.
  *
- * The operator and its commands use their own client (client.ts) instead. With the API classes every call opens a new connection
- * with a TLS handshake, the informer ends at the first 500, and nothing has a deadline.
+ * The operator and its commands use their own client (client.ts) instead.
  */
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 
-/** The API class for any group serves the core group too. The core group has an empty name, and its paths begin with `/api`. */
+/** Replaces `/apis//` by `/api/` in paths, so that the API class for any group also serves the core group, whose name is empty. */
 const [emptyGroup, coreGroup] = ['/apis//', '/api/'];
 
 /** A KubeConfig whose calls share connections and have a deadline. */
@@ -16,8 +16,8 @@ export class ConnectedConfig extends KubeConfig {
   readonly #answerMs: number;
 
   /**
-   * `ca` is the certificate of the API server's authority; undefined if the system trusts that anyway. `answerMs` is the
-   * deadline of a call.
+   * `ca` is the certificate of the authority that signed the API server's certificate; undefined if the system trusts the
+   * authority. `answerMs` is the deadline of each call.
    */
   constructor(ca: string | undefined, answerMs: number) {
     super();

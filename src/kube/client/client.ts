@@ -13,7 +13,7 @@ import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.t
 import { type KubeWire, linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
 import { type ApiCall, KubeTransport } from './transport.ts';
 
-/** The oldest Kubernetes that the operator supports. */
+/** The oldest minor version of Kubernetes 1 that the operator supports. */
 export const oldestMinor = 33;
 
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';
@@ -44,7 +44,7 @@ const Review = z.object({ status: z.object({ allowed: z.boolean() }) });
 
 const Named = z.object({ metadata: z.object({ name: z.string().min(1) }) });
 
-/** The Kubernetes API of one cluster over HTTP; it connects with its first request. */
+/** A client of the Kubernetes API of one cluster. Connections open with the first request. */
 export class KubeClient extends KubeTransport implements KubeApi {
   async get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined> {
     const what = `reading ${titleOf(resource, namespace, name)}`;
@@ -127,16 +127,21 @@ export class KubeClient extends KubeTransport implements KubeApi {
     return parseObject(bodyOf(answer, call.what, call.method === 'PATCH'), call.what);
   }
 
-  /** Returns the API server's version, and whether the operator supports that version. */
+  /** Returns the API server's version, and whether the operator supports this version. */
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.send({ method: 'GET', path: '/version', what }), what);
-    const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
+    const { major, minor, gitVersion } = parsed(
+      Version,
+      body,
+      what,
+      'the answer of the API server has no version number',
+    );
     const supported = major > 1 || (major === 1 && minor >= oldestMinor);
     return { text: gitVersion ?? `v${major}.${minor}`, supported };
   }
 
-  /** Asks the API server whether somebody may do something (SubjectAccessReview). */
+  /** Asks the API server whether a user may do an action (SubjectAccessReview). */
   async isAllowed(
     who: { readonly user: string; readonly groups: readonly string[] },
     { verb, group, resource: whole, namespace }: ClusterAction,
@@ -150,7 +155,8 @@ export class KubeClient extends KubeTransport implements KubeApi {
     };
     const path = '/apis/authorization.k8s.io/v1/subjectaccessreviews';
     const answer = bodyOf(await this.send({ method: 'POST', path, body, what }), what);
-    return parsed(Review, answer, what, 'the answer does not say what is allowed').status.allowed;
+    return parsed(Review, answer, what, 'the answer of the API server does not say whether the action is allowed')
+      .status.allowed;
   }
 }
 
@@ -168,7 +174,8 @@ function collectionPath(resource: Resource, namespace?: string): string {
 
 /** Returns the URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
-  // The API server answers 404 to such a path, which would be taken for the absence of the object.
+  // Refuse a namespaced object without a namespace: the API server would answer 404 to such a path, which would be taken for
+  // proof that the object does not exist.
   if (resource.namespaced && namespace === undefined)
     throw new Error(`${resource.plural} "${name}" cannot be addressed without a namespace`);
   const tail = part === undefined ? '' : `/${part}`;

@@ -10,7 +10,10 @@ import { KubeError, type KubeReason } from '../../engine/ports.ts';
 const longestMessage = 300;
 const longestRetryMs = 15 * 60_000;
 
-/** Thrown when an answer cannot be parsed. The request may have been carried out, and a repeat may get the same answer. */
+/**
+ * Thrown when an answer of the API server cannot be parsed. The request may have been carried out, and repeating the request
+ * may give the same answer.
+ */
 export class GarbledError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -18,7 +21,7 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** Thrown when an answer is larger than the limit. A list may fit when it is read in smaller pages. */
+/** Thrown when an answer of the API server is larger than the limit. A list may fit when it is read in smaller pages. */
 export class TooLargeError extends KubeError {
   constructor(what: string, mostBytes: number) {
     super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);
@@ -26,7 +29,7 @@ export class TooLargeError extends KubeError {
   }
 }
 
-/** An answer of the API server, with any status. */
+/** An answer of the API server, with any HTTP status. */
 export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -43,23 +46,28 @@ export function refusalOf(answer: ApiAnswer, what: string, patched = false): Kub
 }
 
 /** Builds the error for a request that got no answer, or for a stream that broke off. */
-export function silenceOf(cause: unknown, what: string, server?: string): KubeError {
+export function silenceOf(cause: unknown, what: string, server = 'the API server'): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
-  const from = server === undefined ? '' : ` from ${server}`;
-  return new KubeError('unavailable', `${what}: no answer${from}${code === undefined ? '' : ` (${code})`}`, { cause });
+  const detail = code === undefined ? '' : ` (${code})`;
+  return new KubeError('unavailable', `${what}: no answer from ${server}${detail}`, { cause });
 }
 
-/** True when a 404 proves that this object is absent: the answer comes from the API server, not from a proxy, and names the object. */
+/**
+ * True when a 404 proves that the named object does not exist: the answer comes from the API server, not from a proxy, and
+ * contains the object's name.
+ */
 export function provesAbsence(text: string, name: string): boolean {
   const body = statusBodyOf(text);
   return body?.reason === 'NotFound' && body.details.name === name;
 }
 
-/** Shortens a text from the server to one short line without control characters. */
+/** Turns a text from the server into one short line without control characters. */
 function sanitize(text: string): string {
   const line = text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ').trim();
-  return line.length <= longestMessage ? line : `${line.slice(0, longestMessage - 1)}…`;
+  if (line.length <= longestMessage) return line;
+  const start = line.slice(0, longestMessage - 1);
+  return `${start}…`;
 }
 
 const reasons: Readonly<Record<number, KubeReason>> = {
@@ -74,8 +82,8 @@ const reasons: Readonly<Record<number, KubeReason>> = {
 
 function reasonOf(status: number, body: StatusBody | undefined, patched: boolean): KubeReason {
   if (status === 409 && body?.reason === 'AlreadyExists') return 'exists';
-  // When a patch does not apply, the answer names no object and no cause. When the schema refuses the patched object, the
-  // answer names both.
+  // The answer 422 to a JSON patch has two meanings. If a `test` operation of the patch failed, the answer contains neither the
+  // object's name nor a cause. If the schema refuses the patched object, the answer contains both.
   const namesNothing = body === undefined || (body.details.causes.length === 0 && body.details.name === '');
   if (status === 422 && patched && namesNothing) return 'conflict';
   return reasons[status] ?? (status >= 400 && status < 500 ? 'invalid' : 'unavailable');
@@ -83,7 +91,7 @@ function reasonOf(status: number, body: StatusBody | undefined, patched: boolean
 
 const text = z.string().catch('');
 
-/** The body of a refusal by the API server. Its `details` are about the object that the request names. */
+/** The body with which the API server refuses a request. Its `details` describe the object of the request. */
 const StatusBody = z.object({
   kind: z.literal('Status'),
   reason: text,

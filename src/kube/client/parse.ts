@@ -47,7 +47,7 @@ const WatchLine = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** Parses JSON; throws a `GarbledError` that names the request but quotes nothing of the JSON. */
+/** Parses JSON; throws a `GarbledError` that describes the request but quotes nothing of the JSON. */
 export function parseJson(text: string, what: string): unknown {
   try {
     return JSON.parse(text);
@@ -63,19 +63,22 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, fl
   return data;
 }
 
-/** Parses one object. Drops its spec if that is too large, and the copy of the object that `kubectl apply` keeps in an annotation. */
+/**
+ * Parses one object. Leaves out its spec if the spec is too large, and the copy of the object that `kubectl apply` keeps in an
+ * annotation.
+ */
 export function parseObject(value: unknown, what: string): KubeObject {
   const object = parsed(AnyObject, value, what, 'the answer is not a Kubernetes object');
   delete object.metadata.annotations?.[lastApplied];
   return withinSize(object);
 }
 
-/** The most characters that a spec may have: a hundred times as many as an ordinary spec. */
+/** The largest number of characters that a spec may have: a hundred times as many as an ordinary spec has. */
 const mostSpecSize = 512 * 1024;
 
 /**
- * Drops a spec that is larger than `mostSpecSize`, except for its `accountRef`, and adds a sentence about this for the status
- * of the object. Otherwise a user could fill the operator's memory with a few hundred resources of 1.4 MB.
+ * Leaves out a spec that is larger than `mostSpecSize`, except for its `accountRef`, and adds a message for the status of the
+ * object. Otherwise a user could fill the operator's memory with a few hundred resources of 1.4 MB.
  */
 function withinSize(object: KubeObject): KubeObject {
   const { spec } = object;
@@ -84,11 +87,11 @@ function withinSize(object: KubeObject): KubeObject {
   return {
     ...object,
     spec: accountRef === undefined ? {} : { accountRef },
-    tooLarge: `spec: is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make it smaller`,
+    tooLarge: `spec: the spec is larger than ${mostSpecSize / 1024} kB, which is more than the operator reads; make the spec smaller`,
   };
 }
 
-/** Subtracts the number of characters of a value from a budget; the result is negative as soon as the budget is used up. */
+/** Subtracts the number of characters of a value from the given number; stops as soon as the result is negative. */
 function leftOf(budget: number, value: unknown): number {
   if (typeof value === 'string') return budget - value.length;
   if (typeof value !== 'object' || value === null) return budget - 1;
@@ -100,9 +103,14 @@ function leftOf(budget: number, value: unknown): number {
   return left;
 }
 
-/** Parses one page of a list. The items may have no apiVersion and kind of their own, so those of the list are used. */
+/** Parses one page of a list. Items without an apiVersion and kind of their own get those of the list. */
 export function parsePage(value: unknown, what: string): Page {
-  const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list');
+  const { apiVersion, kind, metadata, items } = parsed(
+    List,
+    value,
+    what,
+    'the answer is not a list of Kubernetes objects',
+  );
   const own = { apiVersion, kind: kind.replace(/List$/, '') };
   return {
     items: (items ?? []).map((item) => parseObject(isRecord(item) ? { ...own, ...item } : item, what)),
@@ -111,7 +119,7 @@ export function parsePage(value: unknown, what: string): Page {
   };
 }
 
-/** Parses one line of a watch. */
+/** Parses one line of a watch, which contains one event. */
 export function parseWatchLine(line: string, what: string): WatchEvent {
   const { type, object } = parsed(WatchLine, parseJson(line, what), what, 'a line of the watch is not a watch event');
   switch (type) {
@@ -126,14 +134,14 @@ export function parseWatchLine(line: string, what: string): WatchEvent {
   }
 }
 
-/** Reduces an object to the fields that identify one version of it. */
+/** Reduces an object to the fields that identify one version of the object. */
 export function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
   const identity = { name, uid, resourceVersion, creationTimestamp, ...(namespace !== undefined && { namespace }) };
   return { apiVersion, kind, metadata: identity };
 }
 
-/** The JSON form of a type of client-node: every `Date` of the type is a text in JSON. */
+/** The JSON form of a client-node type: each `Date` becomes a string. */
 export type KubeWire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -142,7 +150,7 @@ export type KubeWire<T> = T extends Date
       ? { readonly [K in keyof T]: KubeWire<T[K]> | (object extends Pick<T, K> ? undefined : never) }
       : T;
 
-/** Names an object in messages. */
+/** Returns the text that stands for an object in messages, such as `hostedapps default/shop`. */
 export function titleOf(resource: Resource, namespace: string | undefined, name: string): string {
   return namespace === undefined ? `${resource.plural} ${name}` : `${resource.plural} ${namespace}/${name}`;
 }
@@ -150,8 +158,8 @@ export function titleOf(resource: Resource, namespace: string | undefined, name:
 const newline = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the stream
- * ends within a line. A longer line whose end arrives in the same piece passes.
+ * Splits a stream of bytes into lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the
+ * stream ends within a line. A line may be longer if its end arrives in the same chunk.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,
@@ -167,7 +175,8 @@ export async function* linesOf(
       from = at + 1;
     }
     pending = pending.subarray(from);
-    if (pending.length > maxBytes) throw new GarbledError(`${what}: a line is longer than ${maxBytes} bytes`);
+    if (pending.length > maxBytes)
+      throw new GarbledError(`${what}: a line of the stream is longer than ${maxBytes} bytes`);
   }
   if (pending.length > 0) throw new KubeError('unavailable', `${what}: the stream ended within a line`);
 }

@@ -15,7 +15,7 @@ import { KubeError, type ServerDate } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
 import { type ApiAnswer, refusalOf, silenceOf, TooLargeError } from './failure.ts';
 
-/** A request to the API server. Error messages begin with `what`. */
+/** A request to the API server. `what` describes the request; error messages about the request begin with it. */
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
@@ -26,12 +26,12 @@ export interface ApiCall {
   readonly what: string;
 }
 
-/** Deadlines and bounds for production; tests use shorter ones. */
+/** The time and size limits in production; tests use smaller limits. */
 export const usualLimits = {
   requestMs: 30_000,
   /**
-   * The largest answer: more than the largest object that the API server accepts (3 MiB). A larger list page is read again in
-   * smaller pages.
+   * The limit for an answer, which is more than the largest object that the API server accepts (3 MiB). A list page that
+   * exceeds the limit is read again in smaller pages.
    */
   responseBytes: 8 * 1024 * 1024,
   connections: 16,
@@ -50,7 +50,10 @@ interface Connections {
 
 const userAgent = 'apphosting-operator';
 
-/** The connections to one API server, which open with the first request. The client adds what is asked for and how answers are read. */
+/**
+ * The connections to one API server, which open with the first request. The subclass `KubeClient` builds the requests and
+ * parses the answers.
+ */
 export class KubeTransport {
   readonly #credentials: KubeCredentials;
   readonly #clock: Clock;
@@ -64,7 +67,7 @@ export class KubeTransport {
     this.limits = { ...usualLimits, ...limits };
   }
 
-  /** Returns the time that the API server gave in its last answer. */
+  /** Returns the time in the `Date` header of the API server's last answer. */
   serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
@@ -108,7 +111,9 @@ export class KubeTransport {
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.limits;
-    const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
+    const cancel = this.#clock.after(requestMs, () =>
+      late.abort(unavailable(`no answer of the API server within ${requestMs} ms`)),
+    );
     try {
       const { access, connections } = await this.#dial(call);
       const received = await collect(connections.requests, this.#options(call, access), {
@@ -127,18 +132,18 @@ export class KubeTransport {
 
   #silenceOf(cause: unknown, { what }: ApiCall): KubeError {
     const { server, proxy } = this.#credentials;
-    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} by proxy-url ${proxy.host}`);
+    return silenceOf(cause, what, proxy === undefined ? server.host : `${server.host} through the proxy ${proxy.host}`);
   }
 
   async #renew(access: KubeAccess, { what }: ApiCall): Promise<boolean> {
-    const none = `${what}: 401, and there is no newer credential`;
+    const none = `${what}: the API server answered 401, and there is no newer credential`;
     return this.#credentials.renew(access).catch((cause: unknown) => withoutCredential(none, cause));
   }
 
   async #dial({ what }: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
     const access = await this.#credentials.access().catch((cause: unknown) => withoutCredential(what, cause));
     if (this.#connections?.tls !== access.tls) {
-      // The certificates changed: open new connections, and let requests under way finish on the old ones.
+      // Connect anew when the certificates have changed, and let requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {

@@ -8,7 +8,7 @@ import { bufferFromFileOrString } from '@kubernetes/client-node/dist/config.js';
 import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
 import type { CustomFetch } from 'openid-client';
 
-/** The longest time that an exec plugin may run. */
+/** The longest time, in ms, that an exec plugin may run. */
 export const pluginMs = 60_000;
 const mostOutputBytes = 1024 * 1024;
 
@@ -17,8 +17,8 @@ const mostOutputBytes = 1024 * 1024;
  * processes, a limit on its output, and a new credential before the old one expires.
  */
 export class ExecPlugin extends ExecAuth {
-  /** How the last run of the plugin ended, in words that quote nothing of the plugin's output. */
-  ending = 'was not run';
+  /** A message about how the last run of the plugin ended. The message quotes nothing of the plugin's output. */
+  ending = 'the program was not run';
 
   constructor(clock: Clock) {
     super();
@@ -26,7 +26,10 @@ export class ExecPlugin extends ExecAuth {
       this.#run(clock, spawn(command, args ?? [], { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true }));
   }
 
-  /** Does what client-node does, but hides client-node's error messages: they quote the plugin's output, which may be the credential. */
+  /**
+   * Runs the plugin as client-node does, but hides client-node's error messages: they quote the plugin's output, which may be
+   * the credential.
+   */
   override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
     try {
       await super.applyAuthentication(user, options);
@@ -49,7 +52,7 @@ export class ExecPlugin extends ExecAuth {
   }
 
   #run(clock: Clock, child: ChildProcess): ChildProcess {
-    const nonsense = 'printed something that is not an ExecCredential';
+    const nonsense = 'the program printed something that is not an ExecCredential';
     this.ending = nonsense;
     let size = 0;
     const end = (why: string): void => {
@@ -57,24 +60,24 @@ export class ExecPlugin extends ExecAuth {
       // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
     };
-    const cancel = clock.after(pluginMs, () => end(`did not end within ${pluginMs / 1000} s`));
-    // client-node keeps both streams in memory until the program ends.
+    const cancel = clock.after(pluginMs, () => end(`the program did not end within ${pluginMs / 1000} s`));
+    // Limit the output of the plugin, because client-node keeps both of its streams in memory until the program ends.
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (part: string | Buffer) => {
         size += part.length;
-        if (size > mostOutputBytes) end(`printed more than ${mostOutputBytes} bytes`);
+        if (size > mostOutputBytes) end(`the program printed more than ${mostOutputBytes} bytes`);
       });
     }
     child.once(
       'error',
-      (error) => (this.ending = `cannot be started (${'code' in error ? String(error.code) : 'error'})`),
+      (error: NodeJS.ErrnoException) => (this.ending = `the program cannot be started (${error.code ?? 'error'})`),
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // The operator ended the plugin itself, so the reason is already known.
+      // Keep the message if the operator itself ended the plugin: the message already gives the reason.
       if (this.ending !== nonsense) return;
-      if (signal !== null) this.ending = `was ended by ${signal}`;
-      else if (code !== 0) this.ending = `ended with ${code}`;
+      if (signal !== null) this.ending = `the program was ended by ${signal}`;
+      else if (code !== 0) this.ending = `the program ended with exit code ${code}`;
     });
     return child;
   }
@@ -89,14 +92,14 @@ function kill(group: number): void {
   try {
     process.kill(group, 'SIGKILL');
   } catch {
-    // The process group has ended already.
+    // Ignore the error, which means that the process group has already ended.
   }
 }
 
 /**
- * The OIDC auth-provider of a kubeconfig. It corrects three mistakes of client-node 2.0.1, which cannot reach the issuer when a
- * token has expired (it passes the issuer's URL as text), takes a new token's lifetime in seconds for its time of expiry, and
- * forgets a refresh token that the issuer does not replace.
+ * The OIDC auth-provider of a kubeconfig. Corrects three mistakes of client-node 2.0.1, which cannot reach the issuer when a
+ * token has expired (client-node passes the issuer's URL as text), takes a new token's lifetime in seconds for its time of
+ * expiry, and forgets a refresh token that the issuer does not replace.
  */
 export class IdentityProvider extends OpenIDConnectAuth {
   constructor() {
@@ -121,7 +124,7 @@ function settingsOf({ authProvider }: User): OidcSettings {
   return authProvider?.config ?? {};
 }
 
-/** Asks the issuer for a new token. Few kubeconfigs need this, so its libraries are loaded only here. */
+/** Asks the OIDC issuer for a new token. Few kubeconfigs use OIDC, so the libraries for OIDC are loaded only here. */
 async function refreshed(settings: OidcSettings, token: string) {
   const [{ customFetch, discovery, refreshTokenGrant }, { Agent, fetch }] = await Promise.all([
     import('openid-client'),
@@ -144,7 +147,7 @@ async function refreshed(settings: OidcSettings, token: string) {
   }
 }
 
-/** Reads the expiry time of a JWT. */
+/** Returns the expiry time of a JWT in ms; undefined if the token is not a JWT with an expiry time. */
 function expiryMs(token: string | undefined): number | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());

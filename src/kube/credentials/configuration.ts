@@ -1,10 +1,10 @@
 /**
- * Finds the cluster and the user. client-node reads the files, and this module adds what only kubectl does. Of two entries
- * with the same name the first counts. `tokenFile`, `as-uid`, `as-groups` and the relative path of a plugin work. A plugin
- * gets `KUBERNETES_EXEC_INFO`.
+ * Finds the cluster and the user. client-node reads the kubeconfigs. This module adds features of kubectl that client-node
+ * lacks: `tokenFile`, `as-uid`, `as-groups`, plugin paths relative to the kubeconfig, `KUBERNETES_EXEC_INFO` for plugins, and
+ * the rule that the first of two entries with the same name counts.
  *
- * Errors name the file and, where it is known, the field, never its content. The certificates of an authority are not checked: if
- * they are broken, connections fail.
+ * Error messages contain the file and, where known, the field, but never the content of a file. CA certificates are not checked
+ * here: if a CA certificate is broken, connections fail.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -16,15 +16,15 @@ import { isIP } from 'node:net';
 
 const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** Where to look for credentials. */
+/** The places to look for a cluster and credentials. */
 export interface CredentialsOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of a kubeconfig. If it is given, no other place is searched. */
+  /** The path of a kubeconfig. If the path is given, no other place is searched. */
   readonly kubeconfig?: string;
   /** The context to use instead of the kubeconfig's current context. */
   readonly context?: string;
-  /** The user to impersonate, instead of the one that the kubeconfig names. */
+  /** The user to impersonate, instead of the user in the kubeconfig's field `as`. */
   readonly as?: string;
   readonly asGroups?: readonly string[];
   /** A prefix for the path of the pod's service account; only tests set it. */
@@ -33,7 +33,7 @@ export interface CredentialsOptions {
 
 /** A cluster and a user, as the kubeconfig or the pod configures them. */
 export interface KubeConfiguration {
-  /** A KubeConfig whose current context is the chosen one. */
+  /** A KubeConfig whose current context is the chosen context. */
   readonly config: KubeConfig;
   readonly cluster: Cluster;
   readonly user: User;
@@ -67,7 +67,7 @@ async function foundConfiguration(options: CredentialsOptions): Promise<KubeConf
   const usual = home === undefined ? undefined : join(home, '.kube', 'config');
   if (usual !== undefined && existsSync(usual)) return fromFiles([usual], options);
   throw new CredentialsError(
-    'there is no cluster: no kubeconfig is given, and this is not a pod; name one with --kubeconfig',
+    'no cluster was found: there is no kubeconfig, and this program does not run in a pod; name a kubeconfig with --kubeconfig',
   );
 }
 
@@ -80,7 +80,7 @@ function fromPod(root: string): KubeConfiguration {
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  // Of several entries with the same name, client-node uses the first.
+  // Put the entries in the order of their files: of several entries with the same name, client-node uses the first.
   merged.loadFromOptions({
     clusters: loaded.flatMap(({ config }) => config.clusters),
     users: loaded.flatMap(({ config }) => config.users),
@@ -99,9 +99,12 @@ interface UserEntry {
   readonly folder: string;
 }
 
-/** Loads one kubeconfig. Entries that cannot be used are left out, which is an error only if something refers to them. */
+/**
+ * Loads one kubeconfig. An entry that cannot be used is left out, which is an error only if the chosen context refers to the
+ * entry.
+ */
 async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly UserEntry[] }> {
-  // Import the parser only here, since an operator in a pod never needs it.
+  // Import the YAML parser only here, since an operator in a pod never needs the parser.
   const { parse, YAMLParseError } = await import('yaml');
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);
@@ -112,7 +115,7 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
     value = parse(text);
     if (isRecord(value)) config.loadFromString(text, { onInvalidEntry: 'filter' });
   } catch (error) {
-    // Do not pass the error on: it quotes the file.
+    // Do not pass the error on, because its message quotes the kubeconfig.
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
     throw new CredentialsError(`kubeconfig ${file} is not YAML${line === undefined ? '' : ` (line ${line})`}`);
   }
@@ -130,39 +133,40 @@ function choose(
   title: string,
   wanted: string | undefined,
 ): KubeConfiguration {
-  const wrong = (field: string, what: string) => new CredentialsError(`${title}: ${field} ${what}`);
+  const wrong = (what: string) => new CredentialsError(`${title}: ${what}`);
   const name = wanted ?? config.currentContext;
   if (name === undefined || name === '') {
-    throw wrong('current-context', 'is not set: choose one of its contexts with --context');
+    throw wrong('current-context is not set: choose a context of the kubeconfig with --context');
   }
   const context = config.getContextObject(name);
-  if (context === null) throw wrong(wanted === undefined ? 'current-context' : 'contexts', `has no context "${name}"`);
+  const field = wanted === undefined ? 'current-context' : 'contexts';
+  if (context === null) throw wrong(`${field}: there is no context "${name}"`);
   const loaded = config.getCluster(context.cluster);
-  if (loaded === null) throw wrong(`contexts["${name}"]`, `has no cluster "${context.cluster}", or it has no server`);
+  if (loaded === null)
+    throw wrong(`contexts["${name}"]: there is no cluster "${context.cluster}", or the cluster has no server`);
   const bare = config.getUser(context.user);
-  if (bare === null) throw wrong(`contexts["${name}"]`, `has no user "${context.user}"`);
+  if (bare === null) throw wrong(`contexts["${name}"]: there is no user "${context.user}"`);
   const server = URL.parse(loaded.server);
   if (server === null || !['http:', 'https:'].includes(server.protocol)) {
-    throw wrong(`clusters["${loaded.name}"].server`, 'is not an http or https URL');
+    throw wrong(`clusters["${loaded.name}"].server is not an http or https URL`);
   }
   const proxy = loaded.proxyUrl === undefined ? undefined : URL.parse(loaded.proxyUrl);
   if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
-    throw wrong(`clusters["${loaded.name}"].proxy-url`, 'is not an http, https or socks5 URL');
+    throw wrong(`clusters["${loaded.name}"].proxy-url is not an http, https or socks5 URL`);
   }
-  // client-node accepts a server without TLS only if skipTLSVerify is true. Without TLS there is no certificate to verify
-  // anyway.
+  // Set skipTLSVerify for a server without TLS: client-node requires this, and without TLS there is no certificate to verify.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
   const user = entry === undefined ? bare : completed(bare, entry, cluster);
   const of = `users["${user.name}"]`;
-  if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command`, 'is missing');
+  if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command is missing`);
   if (user.exec?.interactiveMode === 'Always') {
-    throw wrong(`${of}.exec.interactiveMode`, `wants a terminal for ${user.exec.command}`);
+    throw wrong(`${of}.exec.interactiveMode: the program ${user.exec.command} needs a terminal, and gets none here`);
   }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
-    // client-node would block the whole process until this program ends, and would show what the program writes to standard
-    // error.
-    throw wrong(`${of}.auth-provider.config.cmd-path:`, 'this program is not run; use exec, where it has a deadline');
+    // Refuse the program of an auth-provider: client-node would block the whole process until the program ends, and would show
+    // what the program writes to standard error.
+    throw wrong(`${of}.auth-provider.config.cmd-path: the program of an auth-provider is not run; use exec instead`);
   }
   config.loadFromOptions({ clusters: [cluster], users: [user], contexts: [context], currentContext: name });
   const namespace = context.namespace?.trim();
@@ -197,7 +201,7 @@ function completed({ token, ...user }: User, { user: entry, folder }: UserEntry,
     ...known,
     exec: {
       ...exec,
-      // A command with a slash is relative to the kubeconfig; a command without a slash is searched in PATH.
+      // A plugin command with a slash is a path relative to the kubeconfig; a command without a slash is searched in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
@@ -215,7 +219,7 @@ function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: C
   };
 }
 
-/** Builds the headers for `as-uid` and `as-groups`, since client-node sends `as` only. */
+/** Builds the impersonation headers for `as-uid` and `as-groups`, since client-node sends only the header for `as`. */
 function impersonationOf(entry: UserEntry | undefined): KubeConfiguration['impersonation'] {
   const { 'as-uid': uid, 'as-groups': groups } = entry?.user ?? {};
   return {
@@ -224,7 +228,7 @@ function impersonationOf(entry: UserEntry | undefined): KubeConfiguration['imper
   };
 }
 
-/** Returns the error code of the innermost cause that has a code, in brackets; an empty text if no cause has one. */
+/** Returns the error code of the innermost cause that has a code, in brackets; an empty string if no cause has a code. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   return codeOf(error.cause) || ('code' in error ? ` (${String(error.code)})` : '');
@@ -239,7 +243,7 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
-/** The credentials of one request. Requests share one object until something in it changes. */
+/** The credentials of one request. Requests share one object until a credential changes. */
 export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
@@ -250,13 +254,13 @@ export interface KubeAccess {
 
 /** A cluster, and the operator's credentials for it, which may change at any time. */
 export interface KubeCredentials extends Pick<KubeConfiguration, 'server' | 'proxy' | 'title' | 'namespace'> {
-  /** Returns the current credentials. Cheap enough to be called before every request. */
+  /** Returns the current credentials. The call is cheap, so it may be made before every request. */
   access(): Promise<KubeAccess>;
   /** Looks for a newer credential after a 401; returns true if there is one. */
   renew(refused: KubeAccess): Promise<boolean>;
 }
 
-/** Thrown when credentials are wrong or missing; the message says what to do. */
+/** Thrown when Kubernetes credentials are wrong or missing; the message says what to do. */
 export class CredentialsError extends Error {
   override readonly name = 'CredentialsError';
 }

@@ -1,7 +1,7 @@
 /**
- * Keeps the credentials for the API server fresh. They are read again once a minute, since files may change, before they expire,
- * and when the API server refuses them. If they cannot be renewed, the old credentials stay in use until the API server refuses
- * them.
+ * Keeps the credentials for the API server fresh. They are read again once a minute (their files may have changed), shortly
+ * before they expire, and when the API server refuses them. If the credentials cannot be renewed, the old ones stay in use
+ * until the API server refuses them.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { RequestOptions } from 'node:https';
@@ -24,7 +24,7 @@ const keepMs = 60_000;
 const aheadMs = 60_000;
 const leastBetweenMs = 5_000;
 
-/** Finds the cluster and gets the first credential; throws a `CredentialsError` if it cannot. */
+/** Finds the cluster and gets the first credential; throws a `CredentialsError` if either fails. */
 export async function findCredentials(options: CredentialsOptions): Promise<KubeCredentials> {
   const { clock } = options;
   const open = async () => withPlugin(await loadConfiguration(options), clock);
@@ -37,7 +37,7 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // A plugin or an identity provider remembers its last credential, so keep it. Files are opened again.
+      // Keep the plugin or the identity provider, because it remembers its last credential. Read files again.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -68,13 +68,13 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   };
 }
 
-/** A configuration, with functions that return its credential and the expiry time. */
+/** A Kubernetes configuration, with functions that return its credential and the credential's expiry time. */
 interface CredentialSource extends KubeConfiguration {
   /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
   /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
   show(): Promise<KubeAccess>;
-  /** Returns when the credential expires; infinity if that is not known. */
+  /** Returns the time at which the credential expires; infinity if the credential has no known expiry time. */
   expiresAt(): number;
 }
 
@@ -104,9 +104,9 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   const options: RequestOptions = {};
   try {
     const applied = await inTime(clock, pluginMs + leastBetweenMs, config.applyToHTTPSOptions(options));
-    if (applied === undefined) throw new Error('no end in time');
+    if (applied === undefined) throw new Error('the credential was not available in time');
   } catch (error) {
-    // Do not pass the error on: it may quote the credential.
+    // Do not pass the error on, because its message may quote the credential.
     throw new CredentialsError(`${title}: ${problemOf(error, configuration)}`);
   }
   const headers = new Map(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
@@ -129,14 +129,17 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
   return access;
 }
 
-/** Says which field or file gives no credential, and why. Shows only the file path and the code of the error. */
+/**
+ * Says which field or file gives no credential, and why. The message contains at most the file path and the error code, never
+ * content.
+ */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
   if (error instanceof PluginError) {
     const entry: unknown = user.exec ?? user.authProvider?.config?.exec;
     const { command, installHint } = entry as { command: string; installHint?: unknown };
     const hint = typeof installHint === 'string' ? ` (${installHint.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()})` : '';
-    return `${of}.exec: the program ${command} ${error.message}${hint}`;
+    return `${of}.exec: ${command}: ${error.message}${hint}`;
   }
   if (error instanceof Error && 'path' in error) return `${String(error.path)} cannot be read${codeOf(error)}`;
   const field = askedOf(user);
@@ -152,15 +155,15 @@ function askedOf({ exec, authProvider }: User): string | undefined {
 }
 
 /**
- * Says which field gave no credential, or gave a token that no HTTP header can carry. Without a credential the API server
- * would treat requests as `system:anonymous`.
+ * Says which field of the user gave no credential, or a token that no HTTP header can contain. Without this check the API
+ * server would treat requests without a credential as `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
   const of = `users["${user.name}"].${field ?? 'token'}`;
   if (authorization !== undefined) {
     const isSendable = /^[\t\x20-\x7e\x80-\xff]*$/u.test(authorization.reveal());
-    return isSendable ? undefined : `${of} has a character that a header cannot carry`;
+    return isSendable ? undefined : `${of} has a character that an HTTP header cannot contain`;
   }
   if (tls.cert !== undefined || field === undefined) return undefined;
   return user.exec
@@ -168,17 +171,17 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
     : `${of} gave no token`;
 }
 
-/** Says why the user's certificate and its key cannot be used together; undefined if they can. */
+/** Returns the reason why the user's certificate and its key cannot be used together; undefined if they can. */
 function wrongCertificate({ cert, key }: Tls, { user }: KubeConfiguration, nowMs: number): string | undefined {
   if (cert === undefined) return undefined;
   const of = `users["${user.name}"].${user.exec ? 'exec' : 'client-certificate'}`;
-  if (key === undefined) return `${of}: its key is missing`;
+  if (key === undefined) return `${of}: the key of the certificate is missing`;
   try {
     const certificate = new X509Certificate(cert);
     const endsAt = certificate.validToDate;
     if (endsAt.getTime() < nowMs) return `${of}: the certificate expired on ${endsAt.toISOString()}`;
     const fits = certificate.checkPrivateKey(createPrivateKey(key.reveal()));
-    return fits ? undefined : `${of}: the key is not the key of the certificate`;
+    return fits ? undefined : `${of}: the key does not belong to the certificate`;
   } catch (error) {
     return `${of}: the certificate or its key cannot be read${codeOf(error)}`;
   }

@@ -16,7 +16,7 @@ export async function unpackArchive({ url, sha512 }: Archive, into: string, work
   const packed = await download(url, work);
   const actual = createHash('sha512').update(packed).digest('hex');
   if (actual !== sha512)
-    throw new CannotStart(`its SHA-512 is ${actual.slice(0, 16)}…, not the pinned ${sha512.slice(0, 16)}…: not used`);
+    throw new CannotStart(`the SHA-512 of the file is ${actual.slice(0, 16)}…, but must be ${sha512.slice(0, 16)}…`);
   work.detail('unpacking');
   const path = join(into, 'archive.tar.gz');
   await writeFile(path, packed);

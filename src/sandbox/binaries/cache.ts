@@ -1,6 +1,6 @@
 /*
- * Keeps the programs of the control plane in a cache, with one folder of programs per key. An entry is made under a temporary name and then
- * renamed, so a folder that has the name of its key is complete.
+ * Keeps the programs of the control plane in a cache, with one folder of programs per key. An entry is made in a folder with a
+ * temporary name, which is then renamed to the key. So a folder that has a key as its name is complete.
  */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -10,10 +10,10 @@ import { InUse, lock } from '../../simulator/store/lock.ts';
 
 const draftPrefix = '.draft-';
 
-/** A folder that keeps the programs of the control plane from one start to the next. */
+/** The cache folder that keeps the programs of the control plane from one start of the sandbox to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache in a folder. Entries can be found even if this process may not write there. */
+/** Opens the cache in a folder. A process that may not write to the folder can still find entries. */
 export function cacheAt(dir: string) {
   /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
@@ -21,7 +21,10 @@ export function cacheAt(dir: string) {
     return 'missing' in found ? undefined : found;
   }
 
-  /** Makes an entry with `fill`, then renames it to its key. Only the process that holds the lock may call this. */
+  /**
+   * Makes a cache entry: lets `fill` write the programs into a temporary folder, then renames the folder to the key. Only the
+   * process that holds the lock may call this.
+   */
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
     await removeAbandoned(dir);
     const draft = await mkdtemp(join(dir, draftPrefix));
@@ -33,7 +36,7 @@ export function cacheAt(dir: string) {
       await rm(draft, { recursive: true, force: true });
     }
     const made = await find(key);
-    if (made === undefined) throw new Error(`the entry ${join(dir, key)} is not whole after it was made`);
+    if (made === undefined) throw new Error(`the new cache entry ${join(dir, key)} is incomplete`);
     return made;
   }
 
@@ -44,7 +47,7 @@ export function cacheAt(dir: string) {
       return lock(join(dir, '.preparing'));
     } catch (error) {
       if (error instanceof InUse) throw error;
-      throw new CannotStart(`the cache ${dir} cannot be written: set XDG_CACHE_HOME to a folder that can`, {
+      throw new CannotStart(`the cache ${dir} cannot be written: set XDG_CACHE_HOME to a folder that can be written`, {
         cause: error,
       });
     }

@@ -1,10 +1,13 @@
 import { reasonOf } from '../cannot-start.ts';
 
-/** Shows the progress of a start to the person who waits. */
+/** Shows the progress of a start of the sandbox to the person who waits. */
 export interface Progress {
   /** Prints that a step of the start is finished. */
   readonly say: (text: string) => void;
-  /** Runs a step that may take long; prints its start, the progress that it reports through `detail`, and its end. */
+  /**
+   * Runs a step that may take long; prints that the step begins, its progress as reported through `detail`, and that the step
+   * ended.
+   */
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
@@ -24,7 +27,7 @@ export interface Screen {
 const plainEveryMs = 15_000;
 const liveEveryMs = 500;
 
-/** Shows progress: on a terminal in one line that is updated, in a file with a new line every few seconds. */
+/** Shows progress: on a terminal in one line that is updated, in a file with a new line every 15 seconds. */
 export function progressOn(screen: Screen, now: () => number = () => performance.now()): Progress {
   const startedAt = now();
   const live = screen.isTTY === true;
@@ -34,7 +37,8 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   async function during<T>(step: string, work: (detail: (text: string) => void) => Promise<T>): Promise<T> {
     const began = now();
     let latest = '';
-    const status = () => `${step}${latest === '' ? '' : `: ${latest}`} (${seconds(now() - began).trim()})`;
+    const took = () => seconds(now() - began).trim();
+    const status = () => `${step}${latest === '' ? '' : `: ${latest}`} (${took()})`;
     const tick = () => {
       if (live) screen.write(`\r\u001B[2K${line(status()).slice(0, (screen.columns ?? 80) - 1)}`);
       else say(status());
@@ -50,11 +54,12 @@ export function progressOn(screen: Screen, now: () => number = () => performance
         latest = text;
       });
       clear();
-      say(`${step}: done in ${seconds(now() - began).trim()}`);
+      say(`${step}: done in ${took()}`);
       return result;
     } catch (error) {
       clear();
-      say(`${step}: not done after ${seconds(now() - began).trim()}: ${reasonOf(error).split('\n', 1)[0]}`);
+      const [reason] = reasonOf(error).split('\n', 1);
+      say(`${step}: failed after ${took()}: ${reason}`);
       throw error;
     } finally {
       clearInterval(timer);

@@ -30,7 +30,7 @@ export function platformName(platform: string, arch: string): string {
   return `${platform}-${arch === 'x64' ? 'amd64' : arch}`;
 }
 
-/** Returns the official archive for a platform; undefined where no archive is pinned. */
+/** Returns the official archive for a platform; undefined if there is none or its checksum is not known. */
 export function archiveFor(platform: string): Archive | undefined {
   const sha512 = sha512ByPlatform[platform];
   if (sha512 === undefined) return undefined;

@@ -17,8 +17,8 @@ const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), build
 const never = new AbortController().signal;
 
 /**
- * Finds the programs of a control plane in the first place that has them: the folder that KUBEBUILDER_ASSETS names, the cache, the official
- * archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
+ * Finds the programs of a control plane in the first of four places that has them: the folder in KUBEBUILDER_ASSETS, the cache,
+ * the official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
   where: Surroundings,
@@ -39,10 +39,10 @@ export async function findBinaries(
   const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
   const kept = await cached();
   if (kept !== undefined) return kept;
-  refusals.push(`our cache ${cache.dir} has nothing for ${platform}`);
+  refusals.push(`the cache ${cache.dir} has no programs for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
-  /** Makes an entry of the cache. If that fails, returns undefined and notes the reason, which begins with `trouble`. */
+  /** Makes a cache entry. If that fails, returns undefined and records the reason, which begins with `trouble`. */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
       return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));
@@ -64,10 +64,10 @@ export async function findBinaries(
       if (unpacked !== undefined) return unpacked;
     }
     const obstacle = await means.whyNotGo();
-    if (obstacle !== undefined) refusals.push(`Go 1.26 or newer on PATH: ${obstacle}`);
+    if (obstacle !== undefined) refusals.push(obstacle);
     else {
-      const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (about 5 minutes on two cores, once)`;
-      const built = await made(keys.built, step, 'Go cannot build it', means.buildWithGo);
+      const step = `building Kubernetes ${KUBERNETES_VERSION} with Go (takes about 5 minutes on two cores, only the first time)`;
+      const built = await made(keys.built, step, 'Go cannot build Kubernetes', means.buildWithGo);
       if (built !== undefined) return built;
     }
   } finally {
@@ -93,7 +93,7 @@ async function turnOf(cache: BinaryCache, progress: Progress, signal: AbortSigna
       return await cache.takeTurn();
     } catch (error) {
       if (!(error instanceof InUse)) throw error;
-      if (!told) progress.say(`the control plane is being prepared (${error.message}): waiting`);
+      if (!told) progress.say(`waiting for another process that prepares the control plane (${error.message})`);
     }
     await sleep(500, undefined, { signal });
   }
@@ -101,8 +101,8 @@ async function turnOf(cache: BinaryCache, progress: Progress, signal: AbortSigna
 
 function nothingWorked(refusals: readonly string[]): string {
   return [
-    'a Kubernetes control plane can be had in four ways, and none works here:',
+    'there are four ways to get a Kubernetes control plane, and none of them works here:',
     ...refusals.map((refusal, at) => `  ${at + 1}. ${refusal}`),
-    'Any one of them is enough.',
+    'It is enough to make one of the four ways work.',
   ].join('\n');
 }

@@ -8,12 +8,12 @@ import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd, type ProgramPlace } from './programs.ts';
 
-/** The parts of a control plane, as `daemons` names them. */
+/** The parts of a control plane: the keys of `daemons`. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
-  /** The data folder. Processes of an earlier start that still run for this folder are ended first. */
+  /** The data folder. Processes that an earlier start left running for this folder are ended first. */
   readonly dir: string;
   readonly binaries: Binaries;
   readonly say: (text: string) => void;
@@ -41,13 +41,14 @@ export async function startControlPlane(options: ControlPlaneOptions) {
 
   const attempts = 3;
   for (let attempt = 1; ; attempt += 1) {
-    // If the control plane fails to start, try again with other ports: a free port may have been taken in the meantime.
+    // If the control plane fails to start, try again with other ports: another program may have taken a port that was free.
     try {
       return await startAt(dir, place, options);
     } catch (error) {
       options.signal?.throwIfAborted();
       if (attempt === attempts || !(error instanceof CannotStart)) throw error;
-      options.say(`trying again with other ports: ${error.message.split('\n', 1)[0] ?? ''}`);
+      const [reason = ''] = error.message.split('\n', 1);
+      options.say(`starting the control plane again with other ports: ${reason}`);
     }
   }
 }
@@ -79,9 +80,9 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     await writeFile(kubeconfigPath, kubeconfig('admin'), { mode: 0o600 });
     await writeFile(managerConfig, kubeconfig('controllerManager'), { mode: 0o600 });
     if (manager) await manager.start(signal);
-    else say('there is no kube-controller-manager in these programs: namespaces will not finish deleting');
+    else say('kube-controller-manager is missing: deleted namespaces will stay in Terminating');
     const adminToken = credentials.tokenOf('admin');
-    // `stop` ends all programs, etcd last. Each of `daemons` can also be stopped and started again at the same address.
+    // `stop` ends all programs, etcd last. Each of the `daemons` can also be stopped and started again at the same address.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, stop };
   } catch (error) {
     await stop();

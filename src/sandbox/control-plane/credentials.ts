@@ -14,7 +14,7 @@ export const users = {
 /** One of the users that the API server knows from the start. */
 export type User = keyof typeof users;
 
-/** The files from which the API server knows its users and signs the tokens of service accounts. */
+/** The files in which the API server finds its users and the key for the tokens of service accounts. */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
 /** Reads the credentials of the control plane from a folder; creates them at the first start. */

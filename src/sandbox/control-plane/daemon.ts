@@ -8,7 +8,7 @@ import { poll } from '../poll.ts';
 import { inTime } from '../../base/time.ts';
 import { realClock } from '../../cli/machine.ts';
 
-/** A program that runs until it is stopped, and a check that it is up. */
+/** A program that runs until it is stopped, with a check of whether the program is up. */
 export interface Program {
   readonly name: string;
   readonly command: string;
@@ -19,7 +19,7 @@ export interface Program {
   readonly logPath: string;
   readonly isUp: () => Promise<boolean>;
   readonly upWithinMs: number;
-  /** How long the program may take to end before it is killed, in milliseconds. */
+  /** The time, in milliseconds, that the program may take to end before it is killed. */
   readonly graceMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Ending {
 
 const killMs = 10_000;
 
-/** Runs a program, which can be stopped and started again. Reports if the program ends by itself. */
+/** Runs a program, which can be stopped and started again. Reports when the program ends by itself. */
 export class Daemon {
   readonly #program: Program;
   readonly #onEndedByItself: (ending: Ending) => void;
@@ -51,8 +51,8 @@ export class Daemon {
   }
 
   /**
-   * Starts the program and waits until it is up. Throws `CannotStart` with the end of its log if it fails. Ends the program if the signal
-   * is aborted.
+   * Starts the program and waits until it is up. If the start fails, throws `CannotStart` with the end of the program's log. If
+   * the signal is aborted, ends the program.
    */
   async start(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
@@ -76,9 +76,10 @@ export class Daemon {
       await this.stop();
       throw signal.reason;
     }
-    const why = ending === undefined ? `is not up after ${upWithinMs / 1000} s` : `ended (${described(ending)})`;
+    const late = `${name} did not come up within ${upWithinMs / 1000} s`;
+    const why = ending === undefined ? late : `${name} ended (${described(ending)})`;
     await this.kill();
-    throw new CannotStart(`${name} ${why}${await this.#lastWords()}`);
+    throw new CannotStart(why + (await this.#lastWords()));
   }
 
   /** Ends the program with SIGTERM, and with SIGKILL after its grace period. Returns when the program has ended. */
@@ -94,7 +95,7 @@ export class Daemon {
     await this.#end((child) => killed(child, this.#ended));
   }
 
-  /** Ends the child process; if it is ending already, only waits. */
+  /** Ends the child process; if the process is ending already, only waits for its end. */
   async #end(how: (child: ChildProcess) => Promise<void>): Promise<void> {
     const child = this.#child;
     this.#child = undefined;
@@ -107,7 +108,8 @@ export class Daemon {
     mkdirSync(dirname(logPath), { recursive: true });
     const log = openSync(logPath, 'a', 0o600);
     this.#logFrom = fstatSync(log).size;
-    // Start a process group, so that Ctrl-C reaches only this process, which then ends the programs in the right order.
+    // Start a process group of its own, so that Ctrl-C reaches only the sandbox, which then ends the programs in the right
+    // order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;
@@ -116,19 +118,21 @@ export class Daemon {
       await once(child, 'spawn');
     } catch (error) {
       this.#child = undefined;
-      throw new CannotStart(`${name} does not start: ${reasonOf(error)}`);
+      throw new CannotStart(`${name} cannot be started: ${reasonOf(error)}`);
     }
     return child;
   }
 
   async #lastWords(): Promise<string> {
     const text = (await readFile(this.#program.logPath, 'utf8').catch(() => '')).slice(this.#logFrom);
-    const lines = text.trimEnd().split('\n').slice(-8);
-    return `; its log ${this.#program.logPath}${text === '' ? ' is empty' : ` ends:\n  ${lines.join('\n  ')}`}`;
+    const { logPath } = this.#program;
+    if (text === '') return `; the log ${logPath} is empty`;
+    const lines = text.trimEnd().split('\n').slice(-8).join('\n  ');
+    return `; the log ${logPath} ends with:\n  ${lines}`;
   }
 }
 
-/** Says how a process ended. */
+/** Describes how a process ended: its exit code or its signal. */
 export function described({ code, signal }: Ending): string {
   return signal === null ? `exit code ${code}` : signal;
 }

@@ -1,6 +1,7 @@
 /*
- * Finds processes that an earlier start left running. Every process that is started for a data folder has a path inside `DIR/run/` on its
- * command line, and no other process has one. Nothing else records what was started, so not even kill -9 can lose the record.
+ * Finds processes that an earlier start left running. Every process that was started for a data folder has a path inside
+ * `DIR/run/` on its command line, and no other process has such a path. No file lists the processes, so not even kill -9 can
+ * make the list wrong.
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -9,11 +10,11 @@ import { programNames } from '../binaries/binaries.ts';
 import { poll } from '../poll.ts';
 
 const graceMs = 2000;
-/** The programs of a control plane, as the process table names them. */
+/** The file names of the programs of a control plane, as the process table shows them. */
 export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
 const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
-/** Returns the folder `run` in a data folder; a path in it marks the processes that belong to the data folder. */
+/** Returns the folder `run` of a data folder. A process with a path inside `run` on its command line belongs to the data folder. */
 export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
@@ -25,7 +26,10 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
   return programs.has(basename(command)) && rest.some((arg) => arg.startsWith(mark) || arg.includes(`=${mark}`));
 }
 
-/** Ends the processes of some programs that an earlier start left running for a data folder; returns how many processes were ended. */
+/**
+ * Ends the processes of the given programs that an earlier start left running for a data folder; returns the number of these
+ * processes.
+ */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = async () =>
     (await processTable()).filter((row) => row.pid !== process.pid && belongsTo(dir, row, programs));

@@ -10,8 +10,8 @@ export type ProgramPlace = Readonly<Record<'run' | 'logs', string>>;
 const answerMs = 2000;
 
 /**
- * Makes Go collect garbage less often: when the heap has grown by GOGC percent. The default of 100 costs the API server much CPU. A higher
- * value costs memory up to GOMEMLIMIT, which this machine can spare.
+ * Makes Go programs collect garbage only when the heap has grown by 400 percent. The default of 100 costs the API server much
+ * CPU time. A higher value costs memory, up to GOMEMLIMIT.
  */
 const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
@@ -51,7 +51,10 @@ export interface ApiServerSettings {
   readonly flags: readonly string[];
 }
 
-/** Describes how to run kube-apiserver with RBAC, a certificate that it makes itself, and users that sign in with a token. */
+/**
+ * Describes how to run kube-apiserver with RBAC, a certificate that the API server signs itself, and users that sign in with a
+ * token.
+ */
 export function apiServer(command: string, { logs }: ProgramPlace, settings: ApiServerSettings): Program {
   const { port, etcdPort, credentials, flags } = settings;
   return {
@@ -104,14 +107,14 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
       '--secure-port=0',
     ],
     logPath: join(logs, 'kube-controller-manager.log'),
-    // Count the controller manager as up at once, because it has no port to ask. Its work shows in the cluster a second or two later.
+    // Count the controller manager as up at once, because it has no port to ask. It begins its work a second or two later.
     isUp: () => Promise.resolve(true),
     upWithinMs: 5000,
     graceMs: 2000,
   };
 }
 
-/** True if a server answers a GET with 200; `ca` is the CA of its certificate. */
+/** True if a server answers a GET with 200. `ca` is the certificate of the authority that signed the server's certificate. */
 export async function answersOk(url: string, ca?: string): Promise<boolean> {
   const dispatcher = new Agent({ connect: ca === undefined ? {} : { ca } });
   const { origin, pathname: path } = new URL(url);

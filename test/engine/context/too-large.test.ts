@@ -13,7 +13,7 @@ describe('an object of 1.4 MB', () => {
 
     expect(conditionOf(world, 'ContactPoint', 'good')).toBe('True/InSync');
     expect(conditionOf(world, 'AppEnvironment', 'large')).toBe('False/InvalidSpec');
-    expect(messageOf(world, 'AppEnvironment', 'large')).toContain('spec: is larger than 512 kB');
+    expect(messageOf(world, 'AppEnvironment', 'large')).toContain('spec: the spec is larger than 512 kB');
     const calls = world.kube.calls.length;
     await world.run(600_000);
     expect(

@@ -93,7 +93,10 @@ describe('the wire over TLS', () => {
 
     const { outcome, started } = await exchanged(`https://other.localhost:${port}`, certificate);
 
-    expect(outcome).toMatchObject({ failed: 'connection', message: 'the certificate is for another name' });
+    expect(outcome).toMatchObject({
+      failed: 'connection',
+      message: 'the certificate of the server is for another host name',
+    });
     expect([started, requests.length]).toEqual([false, 0]);
   });
 

@@ -65,7 +65,7 @@ describe('the transport', () => {
     await clock.advance(1);
 
     expect(early).toBe('waiting');
-    expect(await seen).toEqual({ was: 'lost', message: `no answer within ${seconds} s` });
+    expect(await seen).toEqual({ was: 'lost', message: `no answer of the service within ${seconds} s` });
   });
 
   it('gives up sooner for a caller whose time is up sooner', async () => {
@@ -74,7 +74,7 @@ describe('the transport', () => {
 
     await clock.advance(12_000);
 
-    expect(await seen).toEqual({ was: 'lost', message: 'no answer within 12 s' });
+    expect(await seen).toEqual({ was: 'lost', message: 'no answer of the service within 12 s' });
   });
 
   it('calls a request not sent when the deadline passes before its bytes go out', async () => {
@@ -115,7 +115,9 @@ describe('the transport', () => {
 
     const seen = await transport(request);
 
-    expect(seen.message).toBe('the service answered 400 (its words are not shown: the request was about a secret)');
+    expect(seen.message).toBe(
+      'the service answered 400 (the message of the service is not shown, because the request was about a secret)',
+    );
   });
 
   it('keeps of an answer to a request that carried a secret what is no text', async () => {

@@ -163,7 +163,7 @@ describe('the wire', () => {
 
     const { outcome } = await exchanged(opened(), origin);
 
-    expect(outcome).toEqual({ failed: 'connection', message: 'the answer is larger than 8 MiB' });
+    expect(outcome).toEqual({ failed: 'connection', message: 'the answer of the service is larger than 8 MiB' });
   });
 
   it('lets go of a slow answer when nobody waits any longer', async () => {

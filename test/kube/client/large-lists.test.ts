@@ -60,7 +60,7 @@ describe('a list of large objects', () => {
     expect([...reflector.values()]).toHaveLength(51);
     expect(reflector.get('a', 'n7')).toMatchObject({
       spec: { accountRef: { name: 'other' } },
-      tooLarge: 'spec: is larger than 512 kB, which is more than the operator reads; make it smaller',
+      tooLarge: 'spec: the spec is larger than 512 kB, which is more than the operator reads; make the spec smaller',
     });
     expect(JSON.stringify([...reflector.values()]).length).toBeLessThan(50_000);
     expect(reflector.get('a', 'n50')).toMatchObject({ spec: { size: 1 } });

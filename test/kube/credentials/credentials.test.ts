@@ -123,17 +123,17 @@ describe('a kubeconfig', () => {
     ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
     ['nothing in it', '', 'FILE has no contexts, clusters and users'],
     ['a list', '[planted-secret]', 'FILE has no contexts, clusters and users'],
-    ['no context', '{}', 'FILE: current-context is not set: choose one of its contexts with --context'],
-    ['an unknown context', '{"current-context":"x"}', 'FILE: current-context has no context "x"'],
+    ['no context', '{}', 'FILE: current-context is not set: choose a context of the kubeconfig with --context'],
+    ['an unknown context', '{"current-context":"x"}', 'FILE: current-context: there is no context "x"'],
     [
       'an unknown cluster',
       '{"current-context":"x","contexts":[{"name":"x","context":{"cluster":"c","user":"u"}}]}',
-      'FILE: contexts["x"] has no cluster "c", or it has no server',
+      'FILE: contexts["x"]: there is no cluster "c", or the cluster has no server',
     ],
     [
       'an unknown user',
       config({}).replace('"user":"x"', '"user":"planted"'),
-      'FILE: contexts["x"] has no user "planted"',
+      'FILE: contexts["x"]: there is no user "planted"',
     ],
     [
       'a server that is no URL',
@@ -163,7 +163,7 @@ describe('a kubeconfig', () => {
     [
       'a token that no header can carry',
       config({ token: 'planted-secret\nx: y' }),
-      'FILE: users["x"].token has a character that a header cannot carry',
+      'FILE: users["x"].token has a character that an HTTP header cannot contain',
     ],
     ['a file of a token that is empty', config({ tokenFile: '/dev/null' }), 'FILE: users["x"].tokenFile gave no token'],
     [
@@ -174,7 +174,7 @@ describe('a kubeconfig', () => {
     [
       'a certificate without a key',
       config({ 'client-certificate-data': base64(certificate) }),
-      'FILE: users["x"].client-certificate: its key is missing',
+      'FILE: users["x"].client-certificate: the key of the certificate is missing',
     ],
     [
       'a key that is none',
@@ -184,7 +184,7 @@ describe('a kubeconfig', () => {
     [
       'a key of another certificate',
       config({ 'client-certificate-data': base64(certificate), 'client-key-data': base64(anotherKey) }),
-      'FILE: users["x"].client-certificate: the key is not the key of the certificate',
+      'FILE: users["x"].client-certificate: the key does not belong to the certificate',
     ],
     [
       'an authority that is no text',
@@ -195,7 +195,7 @@ describe('a kubeconfig', () => {
     [
       'a program in an auth-provider',
       config({ 'auth-provider': { name: 'gcp', config: { 'cmd-path': 'gcloud', 'cmd-args': 'planted-secret' } } }),
-      'FILE: users["x"].auth-provider.config.cmd-path: this program is not run; use exec, where it has a deadline',
+      'FILE: users["x"].auth-provider.config.cmd-path: the program of an auth-provider is not run; use exec instead',
     ],
     [
       'an issuer that does not listen',
@@ -210,12 +210,12 @@ describe('a kubeconfig', () => {
     [
       'a program that wants a terminal',
       config({ exec: { ...exec, interactiveMode: 'Always' } }),
-      'FILE: users["x"].exec.interactiveMode wants a terminal for login',
+      'FILE: users["x"].exec.interactiveMode: the program login needs a terminal, and gets none here',
     ],
     [
       'a program that is not there',
       config({ exec: { ...exec, command: '/nowhere/login' } }),
-      'FILE: users["x"].exec: the program /nowhere/login cannot be started (ENOENT)',
+      'FILE: users["x"].exec: /nowhere/login: the program cannot be started (ENOENT)',
     ],
     [
       'an issuer that is not named',
@@ -259,7 +259,7 @@ describe('a kubeconfig', () => {
 
     const error = await problem(findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig, context: 'y' }));
 
-    expect(error.message).toBe(`kubeconfig ${kubeconfig}: contexts has no context "y"`);
+    expect(error.message).toBe(`kubeconfig ${kubeconfig}: contexts: there is no context "y"`);
   });
 
   it('with a name and a password shows both', async () => {
@@ -289,7 +289,9 @@ describe('a kubeconfig', () => {
     const nothing = await problem(findCredentials({ clock: new SuspendableClock(), env: { HOME: await folder() } }));
     const explicit = findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig: '/nowhere/config' });
 
-    expect(nothing.message).toMatch(/^there is no cluster: no kubeconfig is given, and this is not a pod/);
+    expect(nothing.message).toMatch(
+      /^no cluster was found: there is no kubeconfig, and this program does not run in a pod/,
+    );
     expect((await problem(explicit)).message).toBe('kubeconfig /nowhere/config cannot be read (ENOENT)');
   });
 });
@@ -438,25 +440,33 @@ describe('a program of the kubeconfig', () => {
   });
 
   const failures: readonly (readonly [string, string, string])[] = [
-    ['fails', "console.error('planted-token'); process.exit(3);", 'ended with 3'],
-    ['is killed', "console.log('planted-token'); process.kill(process.pid, 'SIGTERM');", 'was ended by SIGTERM'],
-    ['is killed at once', "process.kill(process.pid, 'SIGKILL');", 'was ended by SIGKILL'],
-    ['prints something else', "console.log('planted-token');", 'printed something that is not an ExecCredential'],
-    ['prints nothing', '', 'printed something that is not an ExecCredential'],
+    ['fails', "console.error('planted-token'); process.exit(3);", 'ended with exit code 3'],
+    [
+      'is killed',
+      "console.log('planted-token'); process.kill(process.pid, 'SIGTERM');",
+      'the program was ended by SIGTERM',
+    ],
+    ['is killed at once', "process.kill(process.pid, 'SIGKILL');", 'the program was ended by SIGKILL'],
+    [
+      'prints something else',
+      "console.log('planted-token');",
+      'the program printed something that is not an ExecCredential',
+    ],
+    ['prints nothing', '', 'the program printed something that is not an ExecCredential'],
     [
       'prints another object',
       'console.log(\'{"token":"planted-token"}\');',
-      'printed something that is not an ExecCredential',
+      'the program printed something that is not an ExecCredential',
     ],
     [
       'prints without end',
       "setInterval(() => process.stdout.write('planted-token'.repeat(10_000)), 1);",
-      'printed more than 1048576 bytes',
+      'the program printed more than 1048576 bytes',
     ],
     [
       'complains without end',
       "setInterval(() => process.stderr.write('planted-token'.repeat(10_000)), 1);",
-      'printed more than 1048576 bytes',
+      'the program printed more than 1048576 bytes',
     ],
     ['gives nothing', printed('{}'), 'printed no token and no certificate'],
     [
@@ -489,7 +499,7 @@ describe('a program of the kubeconfig', () => {
     // Only when everything that holds the pipe is gone.
     const { message } = await ended;
     expect(message).toBe(
-      `kubeconfig ${kubeconfig}: users["x"].exec: the program ${join(dir, 'login')} did not end within 60 s`,
+      `kubeconfig ${kubeconfig}: users["x"].exec: ${join(dir, 'login')}: the program did not end within 60 s`,
     );
   });
 });

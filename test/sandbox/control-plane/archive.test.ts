@@ -58,7 +58,7 @@ describe('the official archive', () => {
 
     const unpacking = unpackArchive({ url, sha512: sha512Of(Buffer.from('something else')) }, dir, work);
 
-    await expect(unpacking).rejects.toThrow(/not the pinned/);
+    await expect(unpacking).rejects.toThrow(/but must be/);
     expect(await readdir(dir)).toEqual([]);
   });
 

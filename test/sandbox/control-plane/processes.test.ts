@@ -80,7 +80,7 @@ describe('a daemon', () => {
     const daemon = new Daemon(program(await temporaryDir(), 'console.error("the port is taken"); process.exit(3)'));
 
     await expect(daemon.start()).rejects.toThrow(
-      /the program ended \(exit code 3\); its log .* ends:\n {2}the port is taken/,
+      /the program ended \(exit code 3\); the log .* ends with:\n {2}the port is taken/,
     );
   });
 

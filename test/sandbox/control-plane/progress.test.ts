@@ -28,7 +28,7 @@ describe('progress', () => {
     const failing = progressOn(file, () => 0).during('building', () => Promise.reject(new Error('no')));
 
     await expect(failing).rejects.toThrow('no');
-    expect(file.text()).toContain('building: not done after 0.0 s: no');
+    expect(file.text()).toContain('building: failed after 0.0 s: no');
   });
 
   it('keeps one line that is replaced on a terminal', async () => {

@@ -94,7 +94,7 @@ describe('the programs of a control plane', () => {
 
     await expect(asking).rejects.toThrow(CannotStart);
     await expect(asking).rejects.toThrow(/1\. KUBEBUILDER_ASSETS names \/does\/not\/exist, which lacks etcd/);
-    await expect(asking).rejects.toThrow(/2\. our cache .* has nothing for linux-amd64/);
+    await expect(asking).rejects.toThrow(/2\. the cache .* has no programs for linux-amd64/);
     await expect(asking).rejects.toThrow(/3\. the official archive .* did not answer in 6 s/);
     await expect(asking).rejects.toThrow(/4\. Go 1\.26 or newer on PATH: not found/);
   });
@@ -134,7 +134,7 @@ describe('the cache', () => {
     await writeFile(place.cacheDir, '');
 
     await expect(findBinaries(place, silent, undefined, offline)).rejects.toThrow(
-      `the cache ${place.cacheDir}/control-plane cannot be written: set XDG_CACHE_HOME to a folder that can`,
+      `the cache ${place.cacheDir}/control-plane cannot be written: set XDG_CACHE_HOME to a folder that can be written`,
     );
   });
 
@@ -166,7 +166,7 @@ describe('Go', () => {
     await writeFile(go, '#!/bin/sh\necho go1.25.1\n');
     await chmod(go, 0o755);
 
-    expect(await whyNotGo(go)).toBe('go1.25.1 is too old');
+    expect(await whyNotGo(go)).toBe('Go 1.26 or newer is needed, but the go on PATH is go1.25.1');
     expect(await whyNotGo(join(dir, 'absent'))).toBe('not found');
   });
 });

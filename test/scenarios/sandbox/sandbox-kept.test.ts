@@ -39,7 +39,7 @@ describe('a sandbox with --data', () => {
     const second = await runSandbox(temporary, '--data', data);
     expect(second.output).toContain(`a sandbox is running in ${data} (process ${kept.pid} uses it)`);
     const other = await runSandbox(temporary, '--data', foreign);
-    expect(other.output).toContain('holds other things');
+    expect(other.output).toContain('contains files that no sandbox made');
     expect([second.code, other.code]).toEqual([1, 1]);
 
     // Beside another one, which is about to start, kubectl asks which is meant.
@@ -108,7 +108,7 @@ describe('a sandbox with --data', () => {
     const { code, output } = await runSandbox(temporary, '--data', data, ...flags);
     expect(code).toBe(1);
     // How far its operator has come by then is a matter of the machine.
-    expect(output).toMatch(/not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
+    expect(output).toMatch(/these samples are not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
     expect(await readdir(data)).toEqual(
       expect.arrayContaining(['kubeconfig', 'logs', 'pids.json', 'run', 'urls.json']),
     );
