@@ -7,7 +7,7 @@ import { notFound } from '../http/refusal.ts';
 import { single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** Serves the requests that show and set the environments a member may see. */
+/** Serves GET and PATCH /member/env-access, which show and set the environments that a member may see. */
 export const memberAccess: Area = {
   collections: [],
   routes: [

@@ -13,13 +13,13 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that need checks of their own; the last four are sent for Databases & Services. */
+/** The fields of POST /app that `newFields` does not validate; the last four are only for Databases & Services. */
 const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
 
-/** The fields that POST /app takes. */
+/** All fields that POST /app accepts. */
 export const creationFields: readonly string[] = [...Object.keys(newFields), ...ruledFields];
 
-/** Creates an app: POST /app. */
+/** Handles POST /app, which creates an app. */
 export function postApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const accountId = required(body, 'accountId', text());
@@ -34,7 +34,7 @@ export function postApp(call: AreaCall): AreaAnswer {
 
 const provisioningMs = 2000;
 
-/** Creates the first environment of a new database, in the first region of the world. */
+/** Creates the first environment of a new database, in the first region of the simulator. */
 export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
   if (!world.of(apps).has(from.appId) || region === undefined) return;
@@ -58,13 +58,16 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   });
 }
 
-/** Refuses a startup command in a request about an app, because startup commands belong to environments. */
+/** Fails if a request about an app contains `startupConfig`, because startup commands belong to environments. */
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
     throw invalid('startupConfig is not accepted: startup commands belong to environments');
 }
 
-/** Refuses more replicas or a larger disk than a managed service allows, and fields of environments with a wrong type. */
+/**
+ * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if an environment field has the wrong
+ * type.
+ */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
   if (limits === undefined) return;
@@ -97,7 +100,7 @@ const namedJobSettings = {
   backoffLimit: count,
 };
 
-/** Reads the job settings that a request sent. */
+/** Validates the jobConfig of a request; fails if the app is not a Job app. */
 function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
@@ -106,13 +109,13 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that may change the app. */
+/** The fields of PATCH /app that can change an app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
-/** The fields that PATCH /app takes. */
+/** All fields that PATCH /app accepts. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
-/** Changes an app: PATCH /app. */
+/** Handles PATCH /app, which changes an app. */
 export function patchApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const app = appNamed(world, required(body, 'appId', text()));
@@ -134,14 +137,16 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   for (const environment of environmentsOf(world, app.appId)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
-    // An environment that is stopped or was never deployed gets the changes with its next deployment.
+    // An environment that is stopped or was never deployed gets the changed settings with its next deployment.
     const deploys = applyImmediately && environment.deployed && environment.status !== 'stopped';
     if (deploys) apply(world, pending, app);
     else world.of(environments).put(pending);
   }
 }
 
-/** Deploys the pending changes of an environment: with a new version if they change the image or its build, otherwise with a restart. */
+/**
+ * Deploys the pending changes of an environment: with a new version if the changes affect the image or the build, otherwise by a restart.
+ */
 function apply(world: World, pending: Environment, app: App): void {
   const made = versionForChanges(world, pending, app);
   if (made === undefined) begin(world, pending, 'restart', 'apply');
@@ -173,7 +178,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the fields of an app that a request clears by an empty text or an empty object. */
+/** Removes the fields of an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;
@@ -194,7 +199,9 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
     : {};
 }
 
-/** Refuses a change of preset that the interface forbids. A conversion to or from a Function allows no other change in the same request. */
+/**
+ * Fails if the API does not allow this change of preset. A request that converts an app to or from a Function may contain no other change.
+ */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {
