@@ -11,7 +11,7 @@ import { contactPointTypes, deployedTo, deployLater, deploys, newConfig } from '
 
 const patchable = ['name', 'config'];
 
-/** Serves contact points, the destinations to which alerts are delivered. */
+/** Serves contact points: the destinations to which the service delivers alerts. */
 export const contactPointsArea: Area = {
   collections: [contactPoints],
   routes: [

@@ -8,7 +8,7 @@ import { choice, fields, flag, list, must, orNull, present, type ReadFields, tex
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Routes of the control surface that create and change accounts, regions and credentials. */
+/** Routes of the control API (/_sim) that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
@@ -53,11 +53,11 @@ const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
   memberships: list(membershipFields),
-  /** The current account of the token; null for none. */
+  /** The account that a request without accountId means; null if there is none. */
   currentAccountId: orNull(text()),
 };
 
-/** Routes of the control surface that create and change tokens, with their role in each account. */
+/** Routes of the control API (/_sim) that create and change API tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
   control(
     'POST /tokens',

@@ -1,6 +1,6 @@
 /**
- * Serves the control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own
- * name the address 127.0.0.1. It refuses requests of a page from another origin.
+ * Serves the simulator's control API under /_sim. It accepts only requests whose Host header is a loopback address, because a website could
+ * point its own host name at 127.0.0.1 (DNS rebinding), and it refuses requests from web pages of another origin.
  */
 import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
 import { nothing, ok } from '../area.ts';
@@ -21,20 +21,20 @@ import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
-/** A route that acts on the simulator itself; it opens its own transactions if it needs any. */
+/** A control route that reads or changes the whole simulator, such as its clock; its handler opens its own transactions if needed. */
 interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
-/** Makes a route of the control surface that acts on the simulator itself, from `METHOD /path`. */
+/** Creates a control route that reads or changes the whole simulator, from a string such as `GET /clock`. */
 function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
   return { ...addressed(name), does, own: run };
 }
 
-/** The prefix of every path of the control surface. */
+/** The path prefix of the control API. */
 export const controlPrefix = '/_sim';
 
-/** The longest body of a control request in bytes, which is enough for a saved world. */
+/** The maximum body size of a control request in bytes; large enough for a file with the simulator's saved data. */
 export const longestControlBody = 64 * 1024 * 1024;
 
 interface ControlParts {
@@ -44,7 +44,7 @@ interface ControlParts {
   readonly log: (line: string) => void;
 }
 
-/** Makes the function that answers every request to the control surface. */
+/** Returns the function that handles every request to the control API (/_sim). */
 export function controlSurface(parts: ControlParts): (request: HttpRequest) => Promise<Reply> {
   const { clockwork, log } = parts;
   const routes = controlRoutes(parts);
@@ -69,7 +69,7 @@ export function controlSurface(parts: ControlParts): (request: HttpRequest) => P
   };
 }
 
-/** Refuses a request whose Host is not a loopback address, and a request of a page from another origin. */
+/** Fails with 403 if the Host header of a request is not a loopback address, or if a web page of another origin sent the request. */
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();
@@ -86,7 +86,7 @@ function json(status: number, body: unknown): Answered {
   return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** Makes the answer of the control surface when it refuses a request. */
+/** Builds the error response of the control API (/_sim) for a refused request. */
 export function refused(refusal: RequestRefusal): Answered {
   const answer = json(refusal.status, { error: refusal.message, ...refusal.kept });
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
@@ -94,7 +94,7 @@ export function refused(refusal: RequestRefusal): Answered {
 
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
-/** Lists every route of the control surface. */
+/** Lists every route of the control API (/_sim). */
 function controlRoutes(parts: ControlParts): readonly (ControlRoute | OwnRoute)[] {
   const routes: readonly (ControlRoute | OwnRoute)[] = [
     own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
@@ -156,8 +156,8 @@ function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
 }
 
 /**
- * Answers with the lines of a log above a number. If lines above that number were dropped, refuses with 410 and the number of the first
- * line that is left.
+ * Answers with the lines of a log whose numbers are above `seq`. If some of these lines were dropped, fails with 410 and the number of the
+ * first line that is still in the log.
  */
 function linesAfter<T extends { readonly seq: number }>(
   log: PackedLog<T>,
@@ -177,7 +177,7 @@ function linesAfter<T extends { readonly seq: number }>(
   };
 }
 
-/** Writes the lines of a log as JSON of the form `{items}`, piece by piece. */
+/** Yields the lines of a log as JSON of the form `{items}`, piece by piece. */
 function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
   yield '{"items":[';
   let comma = '';
@@ -199,7 +199,7 @@ const readingRoutes: readonly ControlRoute[] = [
   }),
 ];
 
-/** Lists the routes of the control surface that only the simulator's page uses. */
+/** Lists the control routes (/_sim) that serve the simulator's web page. */
 function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
     control(
@@ -229,13 +229,13 @@ function manual(routes: readonly (ControlRoute | OwnRoute)[]): unknown {
   };
 }
 
-/** Formats a line of the ledger as the control surface shows it. */
+/** Formats a line of the change log for `GET /_sim/ledger`. */
 export function shownCommit(commit: Commit): unknown {
   const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
   return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
-/** Formats a line of the request log as the control surface shows it. */
+/** Formats a line of the request log for `GET /_sim/requests`. */
 export function shownRequest(request: LoggedRequest): unknown {
   return { ...request, at: iso(request.at) };
 }

@@ -1,10 +1,10 @@
-// Defines the state of disaster readiness as plain JSON. Times are milliseconds since 1970. What can be derived, such as readiness and
-// hints, is not stored; each request computes it.
+// Defines the stored state of disaster readiness as plain JSON. Times are milliseconds since 1970. Values that follow from other values,
+// such as the readiness, are not stored; each request computes them.
 import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 import type { sourceOf } from './source.ts';
 
-/** The names of the environment that a recovery creates, and of the app that it belongs to. */
+/** The names of the recovered environment and of the app to which this environment belongs. */
 export interface TargetNames {
   readonly envName: string;
   readonly createNewApp: boolean;
@@ -17,10 +17,10 @@ export interface TargetNames {
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** The facts about a source environment that its protection keeps, in case the source is deleted. */
+/** Facts about a source environment that its protection stores, in case the source is deleted. */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
-/** A moment in the past of a source environment to which it can be recovered. */
+/** A recovery point: a moment in the past to which a source environment can be recovered. */
 export interface RecoveryPoint {
   readonly pointId: string;
   readonly operationId: string;
@@ -33,7 +33,7 @@ export interface RecoveryPoint {
   readonly createdAt: number;
 }
 
-/** The recovery point and the target of an activation, which stay the same until it ends. */
+/** The recovery point and the target of an activation, which do not change while the activation runs. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
