@@ -9,8 +9,8 @@
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
 /**
- * The phases of all disaster-readiness operations. An operation reaches `promoted` or `handingOver` only if a control request (/_sim) sets
- * this phase.
+ * The phases of all disaster-readiness operations. An operation reaches `promoted` and `handingOver` only after a control request (/_sim)
+ * has set one of these two phases.
  */
 export const PHASES = [
   'queued',
