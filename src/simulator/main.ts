@@ -16,7 +16,7 @@ const usage = `apphosting simulator [options]: the hosting service in a box
   --latency MS           added to every public request
 `;
 
-/** The streams to which the simulator's command writes. */
+/** The output streams of the command `apphosting simulator`. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -24,7 +24,7 @@ interface Speaks {
 
 const standard: Speaks = { out: (text) => stdout.write(text), err: (text) => stderr.write(text) };
 
-/** Runs the simulator until a signal ends it; returns the exit code. */
+/** Runs the simulator until SIGTERM or SIGINT; returns the exit code. */
 export async function simulator(args: readonly string[], speaks: Speaks = standard): Promise<number> {
   try {
     const options = optionsFrom(args);

@@ -1,11 +1,11 @@
 /**
- * Defines the readings: one switch for every point that the description of the interface leaves open. A reading changes exactly what its
- * sentence says.
+ * Defines the simulator options: one for each point that the API documentation leaves open. An option changes exactly what its description
+ * says.
  */
 
 /**
- * All readings: what each decides, and its values, the default first. A number among the values stands for any whole number; a reading that
- * is off by default is also off at 0.
+ * All simulator options, each with its description and its values, the default first. A number among the values stands for any whole
+ * number; an option that is `off` by default can also be switched off with 0.
  */
 const registry = {
   'names.apps': ['two apps of an account may share a name, or not', 'repeatable', 'unique'],
@@ -75,28 +75,31 @@ const registry = {
 
 type Registry = typeof registry;
 
-/** Stands for any number where a value is a number, and for the word itself otherwise. */
+/** Any number if the default is a number; otherwise exactly the given value. */
 type AnyOf<Value> = Value extends number ? number : Value;
 
-/** The values of all readings, by name. */
+/** The values of all simulator options, by name. */
 export type Readings = {
   readonly [N in keyof Registry]: Registry[N] extends readonly [string, ...infer Values]
     ? AnyOf<Values[number]>
     : never;
 };
 
-/** Lists every reading with its values as text for users; N stands for any whole number. */
+/** Lists every simulator option with its possible values for users; N stands for any whole number. */
 export const everyReading = Object.entries(registry).map(([name, [does, ...values]]) => {
   const isAmount = values.some((value) => typeof value === 'number');
   return { name, does, values: isAmount ? [String(values[0]), 'N'] : values.map(String) };
 });
 
-/** Returns the readings with their default values. */
+/** Returns the default values of all simulator options. */
 export function defaultReadings(): Readings {
   return Object.fromEntries(Object.entries(registry).map(([name, [, initial]]) => [name, initial])) as Readings;
 }
 
-/** Applies changes `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
+/**
+ * Changes simulator options as a user asks, for example `{"lists.order": "shuffled"}`; returns an error message if a name or value is
+ * wrong.
+ */
 export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
   const next: Record<string, string | number> = { ...from };
   for (const [name, given] of Object.entries(changes)) {

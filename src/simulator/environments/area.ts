@@ -13,7 +13,10 @@ import { type Environment, environmentNamed, environments, imageOf, isCliEnvName
 import { requireRunnable, sizeFields } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
-/** Reads the status of an environment: a known word in lower case, any other word unchanged. */
+/**
+ * Validates the status of an environment in a control request (/_sim): converts running, stopped and updating to lower case, and leaves any
+ * other status unchanged.
+ */
 const statusFrom: Reads<string> = (value, name) => {
   const word = text()(value, name);
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
@@ -120,7 +123,7 @@ export const environmentsArea: Area = {
     lifecycle('start', start, []),
   ],
   timers: { [deploymentTimers.passes]: pass, [deploymentTimers.settles]: settle },
-  // These routes take the place of the real service's console, which alone can create, change and delete environments.
+  // These routes replace the console of the real service, because the API cannot create, change or delete environments.
   control: [
     control('POST /environments', 'creates an environment', newFields, create),
     control('GET /environments/:id', 'an environment with everything the interface hides', nothing, ({ world, id }) =>

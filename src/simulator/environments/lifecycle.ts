@@ -10,7 +10,7 @@ import { type DeployedContent, contents, type Environment, environmentCalled } f
 import { environmentFor, functionFields, startupFields, type StartupSettings } from './environment.ts';
 import { withCurrent } from './environment.ts';
 
-/** Finds the environment that a request names by appEnvId, by envName or by both. */
+/** Finds the environment of a request, which contains an appEnvId, an envName or both. */
 export function environmentMeant(call: AreaCall): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
@@ -25,7 +25,7 @@ export function environmentMeant(call: AreaCall): Environment {
   return byName;
 }
 
-/** Deploys an image as a new version: POST /app-env/deploy-image. */
+/** Handles POST /app-env/deploy-image, which deploys an image as a new version. */
 export function deployImage(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -41,7 +41,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   return begun(world, next, ['newVersion', 'deploy-image', content], 'Image deployment started', shown);
 }
 
-/** Builds a new version from git and deploys it: POST /app-env/build. */
+/** Handles POST /app-env/build, which builds a new version from git and deploys it. */
 export function build(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -54,7 +54,7 @@ export function build(call: AreaCall): AreaAnswer {
   return begun(world, built.environment, ['newVersion', 'build', built.content], 'Build started');
 }
 
-/** Deploys the current version again, or another existing one: POST /app-env/redeploy. */
+/** Handles POST /app-env/redeploy, which deploys the current version or another existing version again. */
 export function redeploy(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -64,7 +64,7 @@ export function redeploy(call: AreaCall): AreaAnswer {
   return begun(world, withCurrent(environment, content), ['restart', 'redeploy', content], 'Redeployment started');
 }
 
-/** Deploys the previous version, or an earlier one that the request names: POST /app-env/rollback. */
+/** Handles POST /app-env/rollback, which deploys the previous version, or an earlier one that the request specifies. */
 export function rollback(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -81,12 +81,12 @@ export function rollback(call: AreaCall): AreaAnswer {
   return begun(world, withCurrent(environment, to), ['restart', 'rollback', to], 'Rollback started', shown);
 }
 
-/** Stops an environment: POST /app-env/stop. */
+/** Handles POST /app-env/stop, which stops an environment. */
 export function stop(call: AreaCall): AreaAnswer {
   return begun(call.world, environmentMeant(call), ['stop', 'stop'], 'Environment is stopping');
 }
 
-/** Starts an environment that has been deployed before: POST /app-env/start. */
+/** Handles POST /app-env/start, which starts an environment that has been deployed before. */
 export function start(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
@@ -94,8 +94,8 @@ export function start(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Begins a deployment and answers with its beginning; refuses while another deployment runs, when the reading `deploy.whileUpdating` says
- * so.
+ * Begins a deployment and returns the response. Fails if another deployment is running and the simulator option `deploy.whileUpdating` is
+ * `reject`.
  */
 function begun(
   world: World,
@@ -118,7 +118,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
   return content;
 }
 
-/** Finds the version that a rebuild repeats; returns undefined when the request is no rebuild. */
+/** Finds the version that a build request repeats; returns undefined if the request does not set `isRebuild`. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());
@@ -148,7 +148,7 @@ function withStartup(environment: Environment, app: App, body: BodyFields): Envi
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
 
-/** Merges a startup override into the saved one; a new command runs in a shell unless the request says otherwise. */
+/** Merges a startup override into the saved one; a new command runs in a shell unless the request sets `shell` to false. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
@@ -168,14 +168,14 @@ function withEnvVars(environment: Environment, body: BodyFields): Environment {
   return { ...environment, envVars: { ...environment.envVars, ...given } };
 }
 
-/** Merges function settings into the saved settings of an environment. */
+/** Merges the `functionConfig` of a request into the saved settings of an environment. */
 function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
   if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
-  // A maximum scale of 0 means that there is no maximum.
+  // If `maxScale` is 0, there is no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
     throw invalid('functionConfig.minScale must not be above maxScale');
   }

@@ -1,9 +1,7 @@
 import type { Route } from '../area.ts';
 import { RequestRefusal } from './refusal.ts';
 
-/**
- * Finds the route for a method and a path, with the part of the path that takes the place of `:id` in the route; refuses with 404 or 405.
- */
+/** Finds the route for a method and a path, and the value of `:id` in the path; fails with 404 or 405 if there is no such route. */
 export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: readonly R[], method: string, path: string) {
   const here = routes.flatMap((route) => {
     const id = idIn(route.path, path);
@@ -16,7 +14,10 @@ export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: reado
   throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
 }
 
-/** Reads the id from a path, or an empty text if the route has no `:id`; returns undefined when the path does not match the route. */
+/**
+ * Returns the value of `:id` in a path, or an empty string if the route has no `:id`; returns undefined if the path does not match the
+ * route.
+ */
 function idIn(pattern: string, path: string): string | undefined {
   if (!pattern.includes(':id')) return pattern === path ? '' : undefined;
   const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];

@@ -11,7 +11,7 @@ const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
 
 const answer = fields({ status: must(status), body: (value: unknown) => value });
 
-/** Reads the value of an HTTP header; a number is written as text. */
+/** Validates the value of an HTTP header; a number is converted to a string. */
 const headerValue: Reads<string> = (value, name) =>
   text({ min: 0 })(typeof value === 'number' ? String(value) : value, name);
 
@@ -41,31 +41,36 @@ const table = {
 
 type Table = typeof table;
 
-/** The effects that a fault can have, each with one line that explains it. */
+/** The effects that a fault can have, each with a one-line explanation. */
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
-/** What a fault does to a request. It has exactly one effect, but `status` may have `body` and `headers`, and `delayMs` may have `then`. */
+/**
+ * The effect of a fault on a request: exactly one field of this type. In addition, `status` may have `body` and `headers`, and `delayMs`
+ * may have `then`.
+ */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly then?: FaultEffect;
 };
 
-/** A fault that waits for requests. Each request that matches it lowers `skip` or, once that is 0, `count`. */
+/** A fault that is injected into later public requests. Each matching request lowers `skip` by one or, once `skip` is 0, `count`. */
 export interface Fault {
   readonly faultId: string;
-  /** The requests that the fault matches. It spares the first `skip` of them, and hits the next `count`. */
+  /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
-/** The collection of all faults that wait for requests, oldest first. */
+/** All faults that still wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** What of a request decides whether a fault matches. */
+/** The parts of a request that decide if a fault matches. */
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
-/** Finds the oldest fault that hits a request and counts the hit. Returns the effect of the fault, or undefined if no fault hits. */
+/**
+ * Finds the oldest fault that applies to a request and lowers its count. Returns the effect of the fault, or undefined if no fault applies.
+ */
 export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
@@ -81,7 +86,7 @@ export function takeFault(world: World, request: FaultTarget): FaultEffect | und
   return undefined;
 }
 
-/** Names the effect of a fault, for the request log. */
+/** Returns the name of a fault's effect, for the request log. */
 export function effectName(effect: FaultEffect): string {
   const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${effectName(effect.then)}`;
@@ -93,13 +98,13 @@ function matches(match: Fault['match'], request: FaultTarget): boolean {
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
 }
 
-/** Tells if a path matches a pattern, in which `*` or several `*` in a row stand for any text. */
+/** True if a path matches a pattern, in which `*` stands for any text. */
 function pathMatches(pattern: string, path: string): boolean {
   const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-/** Reads the effect of a fault from a control request. */
+/** Validates the effect of a fault in a control request (/_sim). */
 function effectFrom(value: unknown, name: string): FaultEffect {
   const fields = object(value, name);
   const names = Object.keys(table);
@@ -126,7 +131,7 @@ const match = fields({
   count: number({ min: 1, whole: true }),
 });
 
-/** Routes of the control surface that add, list and remove faults. */
+/** Routes of the control API (/_sim) that add, list and remove faults. */
 export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',

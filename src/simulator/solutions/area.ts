@@ -12,7 +12,10 @@ import { agentRepository, catalog, type Component, type Inputs, type Installatio
 import { installations, type Installed, newInputs, requireProviderKey, sentInputs } from './installation.ts';
 import type { Solution } from './installation.ts';
 
-/** Handles POST /solutions, which installs a solution, completes an installation that failed, or changes the image of a complete one. */
+/**
+ * Handles POST /solutions, which installs a solution, completes an installation that failed, or changes the image of a complete
+ * installation.
+ */
 function postSolution(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const { accountId, membershipId } = adminOf(call, required(body, 'accountId', text()));
@@ -57,7 +60,7 @@ function installationNamed(world: World, accountId: string, installationId: stri
   return installation;
 }
 
-/** Refuses a solution with an agent unless the account has the Sandbox entitlement and the region is ready for agents. */
+/** Rejects a solution with an agent unless the account has the Sandbox entitlement and the region supports agent sandboxes. */
 function requireAvailable(world: World, solution: Solution, accountId: string, region: Region): void {
   if (solution.agentImage === undefined) return;
   if (world.of(accounts).get(accountId)?.sandboxEntitlement !== true) {
@@ -67,7 +70,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Refuses to continue an installation when the request has other values than the installation. */
+/** Rejects a request for an existing installation if its values differ from those of the installation. */
 function requireSame(
   world: World,
   before: Installation,
@@ -169,7 +172,7 @@ function componentsOf(world: World, components: readonly Installed[]): object {
 
 const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'];
 
-/** Serves solutions, which are ready-made setups of several connected components. */
+/** Serves solutions: ready-made setups of several connected components. */
 export const solutionsArea: Area = {
   collections: [installations],
   routes: [

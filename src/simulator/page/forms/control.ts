@@ -10,7 +10,10 @@ import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 const anEnvironment = 'id* @environments';
 const aConfiguration = 'id* @configurations';
 
-/** The forms for requests to the control surface, which set circumstances and do what only the console of the real service can do. */
+/**
+ * The forms of the web page for control requests (/_sim), which simulate conditions and do what only the console of the real service can
+ * do.
+ */
 export const controlForms: readonly Form[] = [
   ...formsOf('Control: accounts and tokens', {
     'POST /_sim/accounts': [

@@ -12,7 +12,7 @@ const bySource = '<items/0/sourceAppEnvId+common/mode';
 const byPoint = '<configurationId+pointId';
 const at = (method: string, name: string) => `${method} /disaster-readiness/${name}`;
 
-/** The forms of disaster readiness: protection, checks, activation, discard and reset. */
+/** The forms of the web page for disaster readiness: protection, validation, activation, discard and reset. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
   [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId* @accounts, ${pages}`],
   [at('GET', 'configurations')]: ['lists the protections', `accountId* @accounts, ${pages}`],
@@ -58,7 +58,10 @@ function isActivating(row: StoredConfiguration): boolean {
   return row.operations.some(({ operationId, kind }) => operationId === row.activeOperationId && kind === 'activation');
 }
 
-/** Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first. */
+/**
+ * Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first of the
+ * account.
+ */
 function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);

@@ -12,7 +12,7 @@ import { type Form, type FormChoice, type FormPlace, formsOf, type FormValues } 
 const member = 'accountId* @accounts, membershipId* @memberships';
 const byMode = '<solutionSlug+inputs/agentAuthenticationMode';
 
-/** The forms for requests about presets, apps, solutions and member access. */
+/** The forms of the web page for requests about presets, apps, solutions and member access. */
 export const appForms: readonly Form[] = [
   ...formsOf('Apps', {
     'GET /apps': ['lists the apps of an account', 'accountId @accounts'],
@@ -75,7 +75,7 @@ function changedApp(at: FormPlace): FormValues {
   return { useImage: true, image: nextTag(app.image ?? 'registry.example/demo/app') };
 }
 
-/** Replaces the tag of an image by the next number. */
+/** Replaces the number at the end of an image tag by the next number. */
 function nextTag(image: string): string {
   const [, name = image, tag = '0'] = /^(.*):(\d+)$/.exec(image) ?? [];
   return `${name}:${Number(tag) + 1}`;
@@ -110,12 +110,12 @@ const meant = 'appEnvId* @environments, envName';
 const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,
   clearStartupConfig?, replaceStartupConfig?`;
 
-/** Makes a function that fills in the first environment of the account for which `suits` returns true. */
+/** Returns a function that fills in the first environment of the account for which `suits` returns true. */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }
 
-/** The forms for requests about environments and their deployments. */
+/** The forms of the web page for requests about environments and their deployments. */
 export const environmentForms: readonly Form[] = formsOf('Environments', {
   'GET /app-envs': ['lists the environments of an account or of an app', 'accountId @accounts, appId @apps'],
   'POST /app-env/deploy-image': [
@@ -185,7 +185,7 @@ const aPoint = 'contactPointId* @contactPoints';
 const anAlert = 'alertId* @alerts';
 const words = 'aggregation =mean|max|min|last, queryRange =queryRanges';
 
-/** The forms for requests about contact points and alerts. */
+/** The forms of the web page for requests about contact points and alerts. */
 export const alertForms: readonly Form[] = [
   ...formsOf('Contact points', {
     'GET /contact-points': ['lists the contact points of an account', 'accountId* @accounts'],
