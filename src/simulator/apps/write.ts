@@ -14,7 +14,7 @@ import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
 /** The fields of POST /app that `newFields` does not validate; the last four are only for Databases & Services. */
-const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
+const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
 /** All fields that POST /app accepts. */
 export const creationFields: readonly string[] = [...Object.keys(newFields), ...ruledFields];

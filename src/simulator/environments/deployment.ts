@@ -25,8 +25,8 @@ export function isBuiltFromGit(app: App, environment: Environment): boolean {
 }
 
 /** The fields of an app that change the result of a build. */
-const buildFields = 'useImage dockerPreset builder contextDir dockerfilePath customDockerfileContent buildArgs'.split(
-  ' ',
+const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,customDockerfileContent,buildArgs'.split(
+  ',',
 );
 
 /** The fields of an app that determine the image to run, if the app is not built from source. */

@@ -84,12 +84,12 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
   return { name: collection.name, rows };
 }
 
-const appFields = only('accountId name image useImage port sandboxTermination deletionStarted createdAt updatedAt');
+const appFields = only('accountId,name,image,useImage,port,sandboxTermination,deletionStarted,createdAt,updatedAt');
 const environmentFields = only(
-  'accountId appId name cliEnvName region gitBranch status deployed resources volumes preventDestroy pendingChanges updatedAt',
+  'accountId,appId,name,cliEnvName,region,gitBranch,status,deployed,resources,volumes,preventDestroy,pendingChanges,updatedAt',
 );
 const alertFields = only(
-  'accountId appEnvId name description metric operator threshold duration aggregation queryRange enabled contactPointIds createdAt',
+  'accountId,appEnvId,name,description,metric,operator,threshold,duration,aggregation,queryRange,enabled,contactPointIds,createdAt',
 );
 
 /**
@@ -97,15 +97,15 @@ const alertFields = only(
  * secret. Tokens are included: they are invented, and the page sends its requests with them.
  */
 const shownCollections = [
-  shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
-  shown(tokens, only('kind scopes currentAccountId')),
-  shown(memberships, only('accountId token role permissions allowedAppEnvIds')),
-  shown(credentials, only('accountId kind')),
-  shown(regions, only('up supports')),
+  shown(accounts, only('name,memberEnvAccess,sandboxEntitlement')),
+  shown(tokens, only('kind,scopes,currentAccountId')),
+  shown(memberships, only('accountId,token,role,permissions,allowedAppEnvIds')),
+  shown(credentials, only('accountId,kind')),
+  shown(regions, only('up,supports')),
   shown(apps, ({ dockerPreset, ...app }) => ({ ...appFields(app), preset: dockerPreset })),
   shown(environments, shownEnvironment),
   shown(contactPoints, ({ dashboardDeployments, ...point }) => ({
-    ...only('accountId name type updatedAt')(point),
+    ...only('accountId,name,type,updatedAt')(point),
     regions: dashboardDeployments.map(({ region }) => region),
   })),
   shown(alerts, ({ liveState, lastKnownState, ...alert }) => ({
@@ -113,7 +113,7 @@ const shownCollections = [
     state: liveState,
     knownState: lastKnownState,
   })),
-  shown(metrics, only('appEnvId metric value pods')),
+  shown(metrics, only('appEnvId,metric,value,pods')),
   shown(configurations, shownConfiguration),
   shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
     ...match,
@@ -135,10 +135,10 @@ function shownEnvironment(environment: Environment, world: World): ShownFields {
   };
 }
 
-const configurationFields = only('accountId generation createdAt pointsTaken nextSnapshotAt nextValidationAt');
-const settingFields = only('mode snapshotIntervalMs validationIntervalMs rpoTargetMs');
-const toldFields = only('hold failSteps nextValidation');
-const operationFields = only('operationId kind phase startedAt endedAt outcome failedSteps check');
+const configurationFields = only('accountId,generation,createdAt,pointsTaken,nextSnapshotAt,nextValidationAt');
+const settingFields = only('mode,snapshotIntervalMs,validationIntervalMs,rpoTargetMs');
+const toldFields = only('hold,failSteps,nextValidation');
+const operationFields = only('operationId,kind,phase,startedAt,endedAt,outcome,failedSteps,check');
 
 const mostPoints = 60;
 const mostOperations = 16;

@@ -85,7 +85,7 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
 
 /** Returns a function that copies only the given fields of an object; `names` lists the fields, separated by commas. */
 export function only(names: string): (from: object) => Readonly<Record<string, unknown>> {
-  const kept = names.split(' ');
+  const kept = names.split(',');
   return (from) => Object.fromEntries(Object.entries(from).filter(([name]) => kept.includes(name)));
 }
 

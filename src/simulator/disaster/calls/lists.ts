@@ -127,17 +127,17 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
 }
 
 const minimalSource = only(
-  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings',
+  'sourceAppEnvId,appId,appName,environmentName,region,eligible,volumes,unsupportedReasons,eligibleDestinations,suggestedSettings',
 );
-const minimalVolume = only('name eligible');
+const minimalVolume = only('name,eligible');
 const minimalConfiguration = only(
-  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished',
+  'configurationId,sourceAppEnvId,generation,settings,readiness,activities,validationScheduleEstablished',
 );
-const minimalReadiness = only('state warnings');
-const minimalActivity = only('operationId kind phase startedAt');
+const minimalReadiness = only('state,warnings');
+const minimalActivity = only('operationId,kind,phase,startedAt');
 
 /** Copies the two fields of an operation that the API documents, and no others. */
-const asNamed = only('cutoffAt validationCleanup');
+const asNamed = only('cutoffAt,validationCleanup');
 
 /** Removes the optional fields of a source if the simulator option `dr.disclosed` is `minimal`. */
 function disclosedSource(world: World, source: ReturnType<typeof sourceItem>): object {

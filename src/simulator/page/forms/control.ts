@@ -7,8 +7,8 @@ import { environments } from '../../environments/environment.ts';
 import { everyReading } from '../../readings.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
-const anEnvironment = 'id* @environments';
-const aConfiguration = 'id* @configurations';
+const anEnvironment = 'id*@environments';
+const aConfiguration = 'id*@configurations';
 
 /**
  * The forms of the web page for control requests (/_sim), which simulate conditions and do what only the console of the real service can
@@ -18,17 +18,17 @@ export const controlForms: readonly Form[] = [
   ...formsOf('Control: accounts and tokens', {
     'POST /_sim/accounts': [
       'creates an account',
-      'name*, accountId, memberEnvAccess?, sandboxEntitlement?',
+      'name*,accountId,memberEnvAccess?,sandboxEntitlement?',
       (at) => ({ accountId: undefined, name: at.freeName('Team', accounts, ({ name }) => name) }),
     ],
     'PATCH /_sim/accounts/:id': [
       'changes an account',
-      'id* @accounts, name, memberEnvAccess? <id, sandboxEntitlement? <id',
+      'id*@accounts,name,memberEnvAccess?<id,sandboxEntitlement?<id',
       (at) => ({ memberEnvAccess: at.row('id', accounts)?.memberEnvAccess }),
     ],
     'POST /_sim/tokens': [
       'creates a token',
-      'token, memberships{}*, kind =user|environment, scopes[] =everyScope, currentAccountId @accounts',
+      'token,memberships{}*,kind=user|environment,scopes[]=everyScope,currentAccountId@accounts',
       ({ accountId, freeName }) => ({
         token: freeName('new-member', tokens, ({ token }) => token),
         memberships: accountId === undefined ? undefined : [{ accountId, role: 'member' }],
@@ -37,28 +37,28 @@ export const controlForms: readonly Form[] = [
     ],
     'PATCH /_sim/tokens/:id': [
       'changes a token',
-      'id* @tokens, memberships{} <id, kind =user|environment, scopes[] =everyScope <id, currentAccountId @accounts',
+      'id*@tokens,memberships{}<id,kind=user|environment,scopes[]=everyScope<id,currentAccountId@accounts',
       changedToken,
     ],
-    'DELETE /_sim/tokens/:id': ['forgets a token', 'id* @tokens'],
+    'DELETE /_sim/tokens/:id': ['forgets a token', 'id*@tokens'],
     'POST /_sim/credentials': [
       'creates what requests may name as a credential',
-      'accountId* @accounts, kind* =storage|llm|registry, credentialId',
+      'accountId*@accounts,kind*=storage|llm|registry,credentialId',
       () => ({ kind: 'storage' }),
     ],
   }),
   ...formsOf('Control: apps and environments', {
     'POST /_sim/environments': [
       'creates an environment',
-      `appId* @apps, name* <appId, appEnvId, cliEnvName, region* @regions, status =running|stopped|updating <appId, deployed?,
-      gitBranch, volumes#, preventDestroy? <appId, resources{} <appId, createdBy @tokens`,
+      `appId*@apps,name*<appId,appEnvId,cliEnvName,region*@regions,status=running|stopped|updating<appId,deployed?,
+      gitBranch,volumes#,preventDestroy?<appId,resources{}<appId,createdBy@tokens`,
       newEnvironment,
     ],
     'GET /_sim/environments/:id': ['shows an environment with what the interface hides', anEnvironment],
     'PATCH /_sim/environments/:id': [
       'changes an environment',
-      `${anEnvironment}, name, cliEnvName, region @regions, status =running|stopped|updating <id, deployed?, gitBranch, volumes#,
-      preventDestroy? <id, resources{} <id`,
+      `${anEnvironment},name,cliEnvName,region@regions,status=running|stopped|updating<id,deployed?,gitBranch,volumes#,
+      preventDestroy?<id,resources{}<id`,
       (at) => {
         const { status, preventDestroy, resources } = at.row('id', environments) ?? {};
         return { status, preventDestroy, resources };
@@ -67,19 +67,19 @@ export const controlForms: readonly Form[] = [
     'DELETE /_sim/environments/:id': ['deletes an environment', anEnvironment],
     'PATCH /_sim/apps/:id': [
       'sets the result of a deletion of the app',
-      'id* @apps, sandboxTermination =done|pending|failed <id',
+      'id*@apps,sandboxTermination=done|pending|failed<id',
       (at) => ({ sandboxTermination: at.row('id', apps)?.sandboxTermination }),
     ],
   }),
   ...formsOf('Control: alerts', {
     'PATCH /_sim/contact-points/:id': [
       'sets where a contact point is deployed',
-      'id* @contactPoints, deployedTo[] @regions <id',
+      'id*@contactPoints,deployedTo[]@regions<id',
       (at) => ({ deployedTo: at.row('id', contactPoints)?.dashboardDeployments.map(({ region }) => region) }),
     ],
     'POST /_sim/metrics': [
       'sets the value of a metric from now on',
-      'appEnvId* @environments, metric* =metricNames, value{}*, pods{}',
+      'appEnvId*@environments,metric*=metricNames,value{}*,pods{}',
       (at) => {
         const alert = at.chosen('appEnvId') === undefined ? at.rows(alerts)[0] : undefined;
         const where = alert === undefined ? {} : { appEnvId: alert.appEnvId };
@@ -91,20 +91,20 @@ export const controlForms: readonly Form[] = [
   ...formsOf('Control: disaster readiness', {
     'PATCH /_sim/regions/:id': [
       'takes a region down or changes what it supports',
-      'id* @regions, up? <id, supports/functions? <id, supports/sandbox? <id, supports/disasterReadiness? <id',
+      'id*@regions,up?<id,supports/functions?<id,supports/sandbox?<id,supports/disasterReadiness?<id',
       (at) => ({ up: at.row('id', regions)?.up }),
     ],
     'PATCH /_sim/configurations/:id': [
       'tells a protection its circumstances, or moves it on',
-      `${aConfiguration}, failSteps# <id, nextPhase?, setPhase =phases, hold?, nextValidation =pass|fail|cleanupUnverifiable,
-      standby/shape =standard|seedBoost|sustained, standby/reason, standby/caughtUp?, readiness{}, engineUnavailableReason,
-      pendingCleanup{}, validationCleanup{}, applySeconds#, firstCopyBytes#`,
+      `${aConfiguration},failSteps#<id,nextPhase?,setPhase=phases,hold?,nextValidation=pass|fail|cleanupUnverifiable,
+      standby/shape=standard|seedBoost|sustained,standby/reason,standby/caughtUp?,readiness{},engineUnavailableReason,
+      pendingCleanup{},validationCleanup{},applySeconds#,firstCopyBytes#`,
       (at) => {
         const row = at.row('id', configurations);
         return { failSteps: row && row.told.failSteps + 1 };
       },
     ],
-    'POST /_sim/configurations/:id/points': ['takes snapshots now', `${aConfiguration}, count#`, () => ({ count: 1 })],
+    'POST /_sim/configurations/:id/points': ['takes snapshots now', `${aConfiguration},count#`, () => ({ count: 1 })],
   }),
   ...formsOf('Control: simulator', {
     'GET /_sim/': ['lists every route, fault effect and reading'],
@@ -125,11 +125,11 @@ export const controlForms: readonly Form[] = [
     'GET /_sim/faults': ['lists the faults that wait'],
     'POST /_sim/faults': [
       'injects a fault',
-      'match/method =GET|POST|PATCH|DELETE, match/path, match/bodyContains, match/skip#, match/count#, effect{}*',
+      'match/method=GET|POST|PATCH|DELETE,match/path,match/bodyContains,match/skip#,match/count#,effect{}*',
       () => ({ 'match/method': 'POST', 'match/path': '/contact-point', effect: { status: 503 } }),
     ],
     'DELETE /_sim/faults': ['forgets every fault'],
-    'DELETE /_sim/faults/:id': ['forgets a fault', 'id* @faults'],
+    'DELETE /_sim/faults/:id': ['forgets a fault', 'id*@faults'],
   }),
 ];
 
@@ -148,5 +148,5 @@ function newEnvironment(at: FormPlace): FormValues {
 }
 
 function readingField({ name, values }: (typeof everyReading)[number]): string {
-  return values.includes('N') ? `${name}{}` : `${name} =${values.join('|')}`;
+  return values.includes('N') ? `${name}{}` : `${name}=${values.join('|')}`;
 }

@@ -57,6 +57,8 @@ const wordLists: Readonly<Record<string, readonly string[]>> = {
   solutions: catalog.map(({ solutionSlug }) => solutionSlug),
 };
 
+const fieldPattern = /^([\w./]+)(#|\?|\[\]|\{\})?(\*)?(?:@(\w+))?(?:=([^<]+))?(?:<(.+))?$/;
+
 /**
  * Parses a short description of the fields of a form, such as `accountId*@accounts,port#<dockerPreset,mode=cold|warm`. The fields are
  * separated by commas. After the name comes the type: nothing for a string, `#` for a number, `?` for a flag, `[]` for a list, `{}` for
@@ -66,10 +68,7 @@ const wordLists: Readonly<Record<string, readonly string[]>> = {
  */
 function fieldsOf(list: string): readonly Field[] {
   return list.split(/,\s*/).flatMap((text) => {
-    const [head = '', ...rest] = text.trim().split(' ');
-    const [, name = '', kind = '', must] = /^([\w./]+)(#|\?|\[\]|\{\})?(\*)?$/.exec(head) ?? [];
-    const at = (mark: string) => rest.find((part) => part.startsWith(mark))?.slice(1);
-    const [pick, words, follows] = [at('@'), at('='), at('<')];
+    const [, name = '', kind = '', must, pick, words, follows] = fieldPattern.exec(text.trim()) ?? [];
     const field: Field = {
       name,
       kind: kinds[kind as keyof typeof kinds],

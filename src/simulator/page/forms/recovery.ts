@@ -6,40 +6,40 @@ import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } fro
 import { type Environment, environments } from '../../environments/environment.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
-const journaled = `accountId* @accounts, configurationId* @configurations, expectedGeneration#* <configurationId, requestId*`;
-const pages = 'after, limit#';
+const journaled = `accountId*@accounts,configurationId*@configurations,expectedGeneration#*<configurationId,requestId*`;
+const pages = 'after,limit#';
 const bySource = '<items/0/sourceAppEnvId+common/mode';
 const byPoint = '<configurationId+pointId';
 const at = (method: string, name: string) => `${method} /disaster-readiness/${name}`;
 
 /** The forms of the web page for disaster readiness: protection, validation, activation, discard and reset. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
-  [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId* @accounts, ${pages}`],
-  [at('GET', 'configurations')]: ['lists the protections', `accountId* @accounts, ${pages}`],
+  [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId*@accounts,${pages}`],
+  [at('GET', 'configurations')]: ['lists the protections', `accountId*@accounts,${pages}`],
   [at('POST', 'configure')]: [
     'sets protections up, or edits them',
-    `accountId* @accounts, items/0/sourceAppEnvId* @environments, items/0/requestId*, items/0/expectedGeneration#* ${bySource},
-    common/mode =cold|warm, common/destinationRegion @regions <items/0/sourceAppEnvId,
-    common/sameRegionAcknowledged? <items/0/sourceAppEnvId+common/destinationRegion, items/0/target/envName ${bySource},
-    items/0/target/createNewApp? ${bySource}, items/0/target/appName ${bySource}, common/snapshotIntervalMs#,
-    common/validationIntervalMs#, common/rpoTargetMs#, common/rtoTargetMs#, common/storageCredentialId @credentials, common/target{}`,
+    `accountId*@accounts,items/0/sourceAppEnvId*@environments,items/0/requestId*,items/0/expectedGeneration#*${bySource},
+    common/mode=cold|warm,common/destinationRegion@regions<items/0/sourceAppEnvId,
+    common/sameRegionAcknowledged?<items/0/sourceAppEnvId+common/destinationRegion,items/0/target/envName${bySource},
+    items/0/target/createNewApp?${bySource},items/0/target/appName${bySource},common/snapshotIntervalMs#,
+    common/validationIntervalMs#,common/rpoTargetMs#,common/rtoTargetMs#,common/storageCredentialId@credentials,common/target{}`,
     protection,
   ],
   [at('GET', 'points')]: [
     'lists the points a recovery may start from',
-    `accountId* @accounts, configurationId* @configurations, ${pages}`,
+    `accountId*@accounts,configurationId*@configurations,${pages}`,
   ],
   [at('POST', 'validate')]: ['asks for an isolated check', journaled, (place) => journaledFill(place)],
   [at('POST', 'activate')]: [
     'recovers an environment from a point',
-    `${journaled}, pointId* <configurationId, selectedOperationId* ${byPoint}, cutoffAt* ${byPoint},
-    target/envName* <configurationId, target/createNewApp?* <configurationId, target/appName <configurationId, writerSafetyAcknowledged?`,
+    `${journaled},pointId*<configurationId,selectedOperationId*${byPoint},cutoffAt*${byPoint},
+    target/envName*<configurationId,target/createNewApp?*<configurationId,target/appName<configurationId,writerSafetyAcknowledged?`,
     activation,
     pointChoices,
   ],
   [at('POST', 'discard-activation')]: [
     'gives an activation up',
-    `${journaled}, operationId* <configurationId, discardAcknowledged?*`,
+    `${journaled},operationId*<configurationId,discardAcknowledged?*`,
     (place) => ({
       ...journaledFill(place, isActivating),
       operationId: chosen(place, isActivating)?.activeOperationId,
@@ -48,8 +48,8 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
   ],
   [at('POST', 'reset')]: [
     'wipes the protection of an environment or of the account',
-    `accountId* @accounts, scope* =environment|account, sourceAppEnvId @environments <scope,
-    confirmationName* <scope+sourceAppEnvId`,
+    `accountId*@accounts,scope*=environment|account,sourceAppEnvId@environments<scope,
+    confirmationName*<scope+sourceAppEnvId`,
     reset,
   ],
 });
