@@ -179,7 +179,7 @@ export class Clockwork {
       this.store.transact(timer.at, undefined, (world) => {
         world.of(timers).remove(timer.timerId);
         const fires = this.#fires.get(timer.kind);
-        if (fires === undefined) throw new Error(`no area knows the timer "${timer.kind}"`);
+        if (fires === undefined) throw new Error(`the simulator has no timer of the kind "${timer.kind}"`);
         fires(world, timer.data as never);
       });
     } catch (error) {
@@ -193,7 +193,7 @@ export class Clockwork {
     try {
       this.catchUp();
     } catch (error) {
-      this.#parts.log(`a timer failed: ${String(error)}`);
+      this.#parts.log(`a timer of the simulator failed: ${String(error)}`);
     }
   }
 

@@ -34,8 +34,8 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
 /** Creates a simulator that keeps its state in a file. The file is locked until the simulator is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
   const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
-  const unusable = (why: string) => `--state ${path} cannot be used: ${why}; the file is left as it is`;
+  if (isOther) throw new BadOption(`--state ${path} cannot be used: the path is not a file`);
+  const unusable = (why: string) => `--state ${path} cannot be used: ${why}; the file was not changed`;
   const release = orBadOption(() => lock(path), unusable);
   try {
     const resume = orBadOption(() => readState(path, collectionNames), unusable);

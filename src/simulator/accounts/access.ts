@@ -8,7 +8,7 @@ import { memberships, type Permission, type Scope, tokens } from './records.ts';
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
   if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');
-  if (token.kind !== 'user') throw new RequestRefusal(401, 'this interface accepts only the user token');
+  if (token.kind !== 'user') throw new RequestRefusal(401, 'this API accepts only user tokens');
   return { token, memberships: world.of(memberships).where('token', token.token) };
 }
 
@@ -34,7 +34,7 @@ export function memberOf(call: AreaCall, accountId: string): MembershipRecord {
 /** Finds the caller's membership in an account; fails with 403 unless the caller is an admin of this account. */
 export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
-  if (membership.role !== 'admin') throw forbidden('this needs admin permission');
+  if (membership.role !== 'admin') throw forbidden('this request needs admin permission');
   return membership;
 }
 
@@ -46,16 +46,16 @@ export function permittedIn(call: AreaCall, accountId: string, permission: Permi
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
     const name = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' }[permission];
-    throw forbidden(`this needs the permission ${name}`);
+    throw forbidden(`this request needs the permission ${name}`);
   }
   return membership;
 }
 
 /**
- * Returns the current account of the caller, which is used when a request has no accountId; fails with 404 if no current account is set.
+ * Returns the current account of the caller, which is used when a request has no accountId; fails with 404 if the user of this token has no current account.
  */
 export function currentAccount(call: AreaCall): string {
-  return found(call.caller.token.currentAccountId, 'no current account is set');
+  return found(call.caller.token.currentAccountId, 'the user of this token has no current account');
 }
 
 /** True if the member sees only the environments that an admin assigned to this member. */
@@ -76,6 +76,6 @@ export function maySee(world: World, membership: MembershipRecord, appEnvId: str
 export function requireCredential(world: World, field: string, named: CredentialRecord): void {
   const { credentialId, accountId, kind } = named;
   const credential = world.of(credentials).get(credentialId);
-  if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
-  if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);
+  if (credential?.accountId !== accountId) throw notFound(`${field}: the account has no such credential`);
+  if (credential.kind !== kind) throw invalid(`${field} must be the id of a credential of the kind ${kind}`);
 }

@@ -114,8 +114,8 @@ function pointsById(world: World, accountId: string, body: BodyFields): readonly
 function pointsByName(world: World, accountId: string, body: BodyFields): readonly string[] {
   const ids = required(body, 'contactPointNames', names).map((name) => {
     const [point, other] = world.of(contactPoints).where('name', `${accountId}/${name}`);
-    if (point === undefined) throw notFound(`no contact point is called ${JSON.stringify(name)}`);
-    if (other !== undefined) throw rejected(world, `more than one contact point is called ${JSON.stringify(name)}`);
+    if (point === undefined) throw notFound(`no contact point has the name ${JSON.stringify(name)}`);
+    if (other !== undefined) throw rejected(world, `more than one contact point has the name ${JSON.stringify(name)}`);
     return point.contactPointId;
   });
   return [...new Set(ids)];
@@ -142,7 +142,7 @@ export const alertsArea: Area = {
   control: [
     control(
       'POST /metrics',
-      'the value of a metric from now on: {appEnvId, metric, value, pods?}',
+      'sets the value that a metric has from now on: {appEnvId, metric, value, pods?}',
       metricFields,
       ({ world, body: { appEnvId, metric, value, pods = [] } }) => {
         environmentNamed(world, appEnvId);
@@ -150,7 +150,7 @@ export const alertsArea: Area = {
         return ok({ appEnvId, metric });
       },
     ),
-    control('POST /alerts/evaluate', 'evaluates every rule now', nothing, ({ world }) => {
+    control('POST /alerts/evaluate', 'evaluates every alert now', nothing, ({ world }) => {
       evaluateAll(world);
       return ok({});
     }),

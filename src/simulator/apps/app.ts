@@ -19,7 +19,7 @@ export const port = number({ min: 1, max: 65_535, whole: true });
 export const anyText = text({ min: 0 });
 
 /** Validates the form of an image reference; does not check that the image exists. */
-export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'is not an image reference', { max: 1000 });
+export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'an image reference', { max: 1000 });
 
 /** The three git fields of an app. A request that sends one of them must send all three. */
 export const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };

@@ -26,7 +26,7 @@ export const appsArea: Area = {
   control: [
     control(
       'PATCH /apps/:id',
-      'sets the result of a deletion: {sandboxTermination?: done, pending or failed}',
+      'sets if the sandbox workloads of an app are terminated: {sandboxTermination?: done, pending or failed}',
       fields({ sandboxTermination: choice(['done', 'pending', 'failed']) }),
       ({ world, id, body }) => {
         world.of(apps).put({ ...appNamed(world, id), ...body });
@@ -39,7 +39,7 @@ export const appsArea: Area = {
 function getApp(call: AreaCall): AreaAnswer {
   const app = appNamed(call.world, required(call.query, 'appId', text()));
   const membership = memberOf(call, app.accountId);
-  if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to an environment of this app');
+  if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to any environment of this app');
   return ok(single(call.world, 'app', shownApp(app)));
 }
 
@@ -74,7 +74,9 @@ function deleteApp(call: AreaCall): AreaAnswer {
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
-  return { refusal: rejected(world, `the termination of sandbox workloads ${how}: try again`) };
+  return {
+    refusal: rejected(world, `the termination of the app's sandbox workloads ${how}: delete the app again later`),
+  };
 }
 
 /** Formats the fields that GET /app and GET /apps both return for an app. */

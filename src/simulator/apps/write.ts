@@ -61,7 +61,7 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
 /** Fails if a request about an app contains `startupConfig`, because startup commands belong to environments. */
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
-    throw invalid('startupConfig is not accepted: startup commands belong to environments');
+    throw invalid('startupConfig is not accepted here: startup commands are set on environments');
 }
 
 /**
@@ -104,7 +104,7 @@ const namedJobSettings = {
 function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
-  if (preset !== 'JOB') throw invalid('jobConfig is for Job apps only');
+  if (preset !== 'JOB') throw invalid('only Job apps have a jobConfig');
   readFields(given, namedJobSettings);
   return record(plain)(given, 'jobConfig');
 }
@@ -122,7 +122,7 @@ export function patchApp(call: AreaCall): AreaAnswer {
   const membership = memberOf(call, app.accountId);
   const affected = environmentsOf(world, app.appId);
   if (affected.some(({ appEnvId }) => !maySee(world, membership, appEnvId))) {
-    throw forbidden('you have no access to every environment of this app');
+    throw forbidden('you do not have access to every environment of this app');
   }
   const next = changed(world, app, body);
   const applyImmediately = optional(body, 'applyImmediately', flag) ?? false;
@@ -173,7 +173,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage) {
-    throw invalid('image needs useImage true in the same request when the app is built from source');
+    throw invalid('the app is built from source: a request with image must also set useImage to true');
   }
   return withoutCleared(next);
 }
@@ -189,7 +189,7 @@ const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSec
 function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFields>): object {
   const { customDockerfileContent: custom, dockerfilePath: path } = given;
   if (custom !== undefined && path !== undefined) {
-    throw invalid('dockerfilePath and customDockerfileContent exclude each other');
+    throw invalid('a request may contain dockerfilePath or customDockerfileContent, but not both');
   }
   if (custom !== undefined) return { dockerfilePath: undefined };
   if (path !== undefined) return { customDockerfileContent: undefined };
@@ -205,15 +205,18 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {
-    throw invalid('a database stays the database it is, and an app does not become one');
+    throw invalid('the dockerPreset of a database cannot be changed, and an app cannot become a database');
   }
   const touchesFunction = app.dockerPreset === 'FUNCTION' || next.dockerPreset === 'FUNCTION';
   if (!touchesFunction) return;
   const others = settable.filter((name) => name !== 'dockerPreset' && sent(body, name));
   if (isConversion && others.length > 0) {
-    throw rejected(world, `converting to or from a Function may change only dockerPreset, not ${others.join(', ')}`);
+    throw rejected(
+      world,
+      `a request that converts an app to or from a Function may change only dockerPreset, not ${others.join(', ')}`,
+    );
   }
-  if (app.useImage !== next.useImage) throw rejected(world, 'the source mode of a Function cannot be changed');
+  if (app.useImage !== next.useImage) throw rejected(world, 'useImage of a Function cannot be changed');
   if (!isConversion) return;
   for (const environment of environmentsOf(world, app.appId)) {
     try {

@@ -25,7 +25,7 @@ export const contactPointsArea: Area = {
   control: [
     control(
       'PATCH /contact-points/:id',
-      'where it is deployed: {deployedTo?: [region]}',
+      'sets the regions to which a contact point is deployed: {deployedTo?: [region]}',
       fields({ deployedTo: list(text()) }),
       ({ world, id, body: { deployedTo: given } }) => {
         const point = contactPointNamed(world, id);

@@ -18,9 +18,10 @@ function url(protocols: readonly string[], hostAllowed: (host: string) => boolea
     const given = text({ max: 2000 })(value, name);
     const parsed = URL.canParse(given) ? new URL(given) : undefined;
     if (parsed === undefined || !protocols.includes(parsed.protocol)) {
-      throw invalid(`${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
+      throw invalid(`${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
     }
-    if (!hostAllowed(parsed.hostname.replace(/\.$/, ''))) throw invalid(`${name}: this host is not accepted`);
+    if (!hostAllowed(parsed.hostname.replace(/\.$/, '')))
+      throw invalid(`the host of the URL in ${name} is not allowed`);
     return given;
   };
 }
@@ -29,8 +30,8 @@ const anyUrl = url(['https:', 'http:'], () => true);
 const workflowUrl = url(['https:'], (host) => host !== retired && !host.endsWith(`.${retired}`));
 const chatUrl = url(['https:'], (host) => host === chatHost);
 
-const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address', { max: 320 });
-const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'is not a method of HTTP');
+const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'an e-mail address', { max: 320 });
+const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'GET, POST, PUT, PATCH or DELETE');
 
 /** Validates `mentionUsers`: a string or a list of strings, because the API documentation does not say which. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>

@@ -27,7 +27,7 @@ export const disasterReadiness: Area = {
   control: [
     control(
       'PATCH /configurations/:id',
-      'sets the circumstances of a disaster-readiness configuration, or advances its operation',
+      'simulates conditions of a disaster-readiness configuration, such as failing steps, or advances its operation',
       circumstances,
       tellConfiguration,
     ),

@@ -92,15 +92,15 @@ function agreedSettings(world: World, { environment, asked }: ProtectionRequest)
   const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
   const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
   if (!supports(world, destinationRegion)) {
-    throw rejected(world, 'destinationRegion is no eligible destination of this environment');
+    throw rejected(world, 'destinationRegion is not an eligible destination of this environment');
   }
   if (destinationRegion === region && !settings.sameRegionAcknowledged) {
-    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged');
+    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged to be true');
   }
   const credential = world.of(credentials).get(storageCredentialId ?? '');
   const isOurs = credential?.accountId === accountId && credential.kind === 'storage';
   if (typeof storageCredentialId === 'string' && !isOurs) {
-    throw rejected(world, 'storageCredentialId names no storage credential of this account');
+    throw rejected(world, 'storageCredentialId is not the id of a storage credential of this account');
   }
   return { destinationRegion, mode, ...settings, ...(storageCredentialId !== undefined && { storageCredentialId }) };
 }
@@ -114,12 +114,13 @@ function agreedNames(
 ): TargetNames | undefined {
   if (asked.target !== undefined) {
     const target = settleNames(asked.target, source);
-    if (target === undefined) throw rejected(world, 'target needs envName, and appName where a new app is created');
+    if (target === undefined)
+      throw rejected(world, 'target needs envName; it also needs appName if a new app is created');
     return target;
   }
-  if (mode === 'warm') throw rejected(world, 'warm protection needs a target');
+  if (mode === 'warm') throw rejected(world, 'the mode warm needs a target');
   if (current?.target !== undefined || !source.isDatabase) return current?.target;
-  throw rejected(world, 'a database restores into a new app: target.envName and target.appName are needed');
+  throw rejected(world, 'a database is restored into a new app, so target.envName and target.appName are required');
 }
 
 /**

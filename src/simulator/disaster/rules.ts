@@ -26,16 +26,18 @@ export function refusedAtAll(configuration: Configuration, expectedGeneration: n
 function refusedWhileBusy(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
-  if (!configuration.enrolled) return 'the initial enrollment is not complete';
+  if (!configuration.enrolled) return 'the initial enrollment of this configuration is not complete';
   const busy = busyOperation(configuration);
-  return busy === undefined ? undefined : `another operation is in progress: ${busy.kind}`;
+  return busy === undefined ? undefined : `another operation of this configuration is in progress: ${busy.kind}`;
 }
 
 /** Returns the reason why a validation may not begin now; undefined if it may. */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedWhileBusy(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
-  return protectedPoint(configuration) === undefined ? 'there is no recovery point to validate' : undefined;
+  return protectedPoint(configuration) === undefined
+    ? 'the configuration has no recovery point to validate'
+    : undefined;
 }
 
 /** The fields of an activation request that the rules depend on. */
@@ -50,7 +52,10 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
   rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true) {
-    throw rejected(world, 'the source cannot be fenced: writerSafetyAcknowledged is needed');
+    throw rejected(
+      world,
+      'the source region is down, so the source cannot be fenced: writerSafetyAcknowledged must be true',
+    );
   }
   const points = selectablePoints(configuration);
   const point = found(
@@ -59,14 +64,14 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   );
   const isSameInstant = date(world, point.cutoffAt) === date(world, request.cutoffAt);
   if (point.operationId === request.selectedOperationId && isSameInstant) return point;
-  throw rejected(world, 'selectedOperationId and cutoffAt do not belong to this point');
+  throw rejected(world, 'selectedOperationId and cutoffAt do not belong to the recovery point pointId');
 }
 
 function refusedRecovery({ told, lastCheck, settings, standby }: Configuration): string | undefined {
   if (told.engineUnavailableReason !== undefined) return told.engineUnavailableReason;
-  if (lastCheck?.result === 'fail') return 'the latest validation failed';
+  if (lastCheck?.result === 'fail') return 'the latest validation of this configuration failed';
   if (settings.mode === 'cold') return undefined;
-  if (standby === undefined) return 'the warm destination is live already';
+  if (standby === undefined) return 'the warm destination is already live';
   return caughtUp(standby) ? undefined : 'the warm standby has not caught up';
 }
 
@@ -111,11 +116,11 @@ export function acceptActivation(
 /** Returns the reason why an operation may not be discarded now; undefined if it may. */
 export function refusedDiscard(world: World, { settings }: Configuration, operation: Operation): string | undefined {
   const { kind, endedAt, phase } = operation;
-  if (kind !== 'activation') return 'this operation is no activation';
+  if (kind !== 'activation') return 'this operation is not an activation';
   if (endedAt !== undefined) return 'this activation is not in progress';
-  if (phase === 'cleaning') return 'this activation is being discarded already';
+  if (phase === 'cleaning') return 'this activation is already being discarded';
   if (phase === 'handingOver') return 'this activation is handing over live ownership';
-  if (settings.mode === 'warm') return 'a warm activation is ended by a reset';
+  if (settings.mode === 'warm') return 'a warm activation cannot be discarded: use a reset';
   if (phase === 'promoted') return undefined;
   if (world.readings['discard.window'] === 'table' && keepsFailing(operation)) return undefined;
   return 'this activation is not yet past promotion';
@@ -145,7 +150,7 @@ export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
   const failing = configuration.settings.mode === 'warm' ? activation.failedSteps > 0 : keepsFailing(activation);
-  return failing ? undefined : 'an activation is in progress: it must be discarded and cleaned up first';
+  return failing ? undefined : 'an activation is in progress: discard the activation and wait for its cleanup first';
 }
 
 /** Stops all work of a configuration for good, before a reset deletes the configuration. */

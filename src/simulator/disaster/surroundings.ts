@@ -33,10 +33,10 @@ export function handoffPossible(world: World, configuration: Configuration): boo
 
 /** Returns the reason why no recovered environment can be created with these names; undefined if it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
-  if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
+  if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app no longer exists';
   const unique = world.readings['names.apps'] === 'unique';
   const taken = unique && world.of(apps).where('name', `${accountId}/${target.appName ?? ''}`).length > 0;
-  return taken ? 'an app with this name exists already' : undefined;
+  return taken ? 'an app with this name already exists' : undefined;
 }
 
 /** Finds the target environment of a protection: its warm standby, or the environment that an activation created. */

@@ -20,7 +20,7 @@ export function environmentMeant(call: AreaCall): Environment {
   const named = environmentCalled(call.world, currentAccount(call), envName ?? '');
   const byName = environmentFor(call, named.appEnvId);
   if (byId !== undefined && byId.appEnvId !== byName.appEnvId) {
-    throw invalid('appEnvId and envName are two different environments');
+    throw invalid('appEnvId and envName belong to two different environments');
   }
   return byName;
 }
@@ -33,7 +33,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   const image = required(body, 'image', imageReference);
   const saved = withFunctionConfig(withEnvVars(withStartup(environment, app, body), body), app, body);
   if (!app.useImage && kindOf(app) !== 'function')
-    throw rejected(world, 'the app does not use images: set useImage true');
+    throw rejected(world, 'the app does not deploy images: set useImage of the app to true');
   const { environment: next, content } = addImage(world, saved, image);
   const { contentId } = content;
   const places = { top: { top: { contentId } }, appEnv: { appEnv: { contentId } }, absent: {} };
@@ -49,7 +49,7 @@ export function build(call: AreaCall): AreaAnswer {
   const from = rebuilt(world, environment, body);
   const forced = optional(body, 'forceNewBuild', flag) ?? false;
   const saved = withStartup(environment, app, body);
-  if (!isBuiltFromGit(app, environment)) throw rejected(world, 'the app is not built from a git branch');
+  if (!isBuiltFromGit(app, environment)) throw rejected(world, 'this environment cannot be built from a git branch');
   const built = addBuild(world, saved, app, forced, from);
   return begun(world, built.environment, ['newVersion', 'build', built.content], 'Build started');
 }
@@ -73,8 +73,8 @@ export function rollback(call: AreaCall): AreaAnswer {
   const { currentContentId } = environment;
   if (currentContentId === undefined) throw rejected(world, 'the environment was never deployed');
   const previous = target?.contentId ?? environment.deployments.at(-2);
-  if (previous === undefined) throw rejected(world, 'there is no previous deployment');
-  if (previous === currentContentId) throw rejected(world, 'this is the currently deployed version');
+  if (previous === undefined) throw rejected(world, 'the environment has no previous deployment');
+  if (previous === currentContentId) throw rejected(world, 'the environment already runs this version');
   const [from, to] = [contentOf(world, environment, currentContentId), contentOf(world, environment, previous)];
   const rollbackInfo = { fromVersion: from.version, toVersion: to.version, contentId: to.contentId };
   const shown = { top: { rollbackInfo } };
@@ -114,7 +114,7 @@ function begun(
 
 function contentOf(world: World, environment: Environment, contentId: string): DeployedContent {
   const content = world.of(contents).get(contentId);
-  if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no such content');
+  if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no version with this contentId');
   return content;
 }
 
@@ -122,7 +122,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());
-  if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild true');
+  if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild to be true');
   const contentId = fromContentId ?? environment.currentContentId;
   return isRebuild && contentId !== undefined ? contentOf(world, environment, contentId) : undefined;
 }
@@ -135,7 +135,7 @@ function withStartup(environment: Environment, app: App, body: BodyFields): Envi
   if (given === undefined && !clears && !replaces) return environment;
   const kind = kindOf(app);
   if (kind === 'job' || kind === 'database') {
-    throw invalid('a startup override is for Apps and Functions, not for Jobs or Databases & Services');
+    throw invalid('only Apps and Functions have a startupConfig, not Jobs or Databases & Services');
   }
   if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
   if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
@@ -154,7 +154,9 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
   if (next.shell === false && /\s/.test(next.command ?? '')) {
-    throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');
+    throw invalid(
+      'startupConfig with shell false: command must be one executable without spaces; put its arguments into args',
+    );
   }
   return next;
 }
@@ -164,7 +166,7 @@ function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
   const bad = Object.keys(given).find((name) => !/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name));
-  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a name`);
+  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a valid variable name`);
   return { ...environment, envVars: { ...environment.envVars, ...given } };
 }
 
@@ -172,12 +174,12 @@ function withEnvVars(environment: Environment, body: BodyFields): Environment {
 function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
-  if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
+  if (kindOf(app) !== 'function') throw invalid('only Functions have a functionConfig');
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
   // If `maxScale` is 0, there is no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
-    throw invalid('functionConfig.minScale must not be above maxScale');
+    throw invalid('functionConfig.minScale must not be greater than functionConfig.maxScale');
   }
   return { ...environment, functionConfig };
 }

@@ -75,14 +75,15 @@ export const longestBody = 1024 * 1024;
  * mode any Content-Type is accepted, and a missing body counts as {}.
  */
 export function bodyOf(request: HttpRequest, reader: 'strict' | 'lenient'): BodyFields {
-  if (request.tooLarge === true) throw new RequestRefusal(413, 'the body is longer than this path takes');
+  if (request.tooLarge === true) throw new RequestRefusal(413, 'the request body is too long for this path');
   const bytes = bytesOf(request.body);
   const isStrict = reader === 'strict';
   if (bytes.length === 0 && !isStrict) return {};
   if (bytes.length === 0) throw invalid('the request needs a JSON body');
   if (isStrict && !isJson(request.headers['content-type'])) throw invalid('Content-Type must be application/json');
   const body = parseJson(bytes);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('the body must be a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalid('the request body must be a JSON object');
   return body as BodyFields;
 }
 
@@ -94,6 +95,6 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw invalid('the body is not valid JSON');
+    throw invalid('the request body is not valid JSON');
   }
 }

@@ -37,11 +37,11 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   };
 }
 
-/** Returns a validator for a string that must match a pattern; for any other string the error message ends with `refusal`. */
-export function matching(pattern: RegExp, refusal: string, options: Parameters<typeof text>[0] = {}): Reads<string> {
+/** Returns a validator for a string that must match a pattern; `wanted` describes such a string in the error message. */
+export function matching(pattern: RegExp, wanted: string, options: Parameters<typeof text>[0] = {}): Reads<string> {
   return (value, name) => {
     const given = text(options)(value, name);
-    if (!pattern.test(given)) throw invalid(`${name} ${refusal}`);
+    if (!pattern.test(given)) throw invalid(`${name} must be ${wanted}`);
     return given;
   };
 }

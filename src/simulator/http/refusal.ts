@@ -47,7 +47,7 @@ export function notFound(message: string): RequestRefusal {
 export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {
   if (error instanceof RequestRefusal) return error;
   log(`${request}: ${String(error instanceof Error ? error.stack : error)}`);
-  return new RequestRefusal(500, 'the simulator has a bug: see its log');
+  return new RequestRefusal(500, 'the simulator has a bug: its log shows the error');
 }
 
 /** Returns `thing`; fails with 404 if it is undefined. */

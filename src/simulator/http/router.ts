@@ -7,7 +7,7 @@ export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: reado
     const id = idIn(route.path, path);
     return id === undefined ? [] : [{ route, id }];
   });
-  if (here.length === 0) throw new RequestRefusal(404, 'there is nothing at this path');
+  if (here.length === 0) throw new RequestRefusal(404, 'the simulator has no route with this path');
   const found = here.find(({ route }) => route.method === method);
   if (found !== undefined) return found;
   const allow = here.map(({ route }) => route.method).join(', ');

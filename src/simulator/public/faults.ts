@@ -16,27 +16,33 @@ const headerValue: Reads<string> = (value, name) =>
   text({ min: 0 })(typeof value === 'number' ? String(value) : value, name);
 
 const table = {
-  status: ['answers {status, body?, headers?}; nothing is committed', status],
-  commitThen: ['commits, then answers {status, body?} instead', answer],
-  dropBefore: ['resets the connection; nothing is committed', onlyTrue],
-  dropAfter: ['commits, then resets the connection', onlyTrue],
+  status: ['answers with {status, body?, headers?} and changes nothing', status],
+  commitThen: ['carries out the request, then answers with {status, body?} instead of the result', answer],
+  dropBefore: ['resets the connection and changes nothing', onlyTrue],
+  dropAfter: ['carries out the request, then resets the connection', onlyTrue],
   delayMs: [
-    'waits so long on wall time, then handles the request, under the effect `then` if there is one',
+    'waits the given milliseconds of wall time, then handles the request, with the effect `then` if it is given',
     milliseconds,
   ],
-  hang: ['never answers; nothing is committed', onlyTrue],
-  hangAfterCommit: ['commits and never answers', onlyTrue],
-  truncate: ['commits, announces the whole body, sends so many bytes of it and resets the connection', bytes],
+  hang: ['never answers and changes nothing', onlyTrue],
+  hangAfterCommit: ['carries out the request, but never answers', onlyTrue],
+  truncate: [
+    'carries out the request, then resets the connection after the given number of bytes of the response body',
+    bytes,
+  ],
   failAfterComponents: [
-    'POST /solutions fails after the given number of components, with the installationId',
+    'makes POST /solutions fail after the given number of components; the error contains the installationId',
     number({ min: 0, max: 100, whole: true }),
   ],
-  garbage: ['commits, then answers 200 with a body that is not JSON', onlyTrue],
-  emptyBody: ['commits, then answers with the right status and no body', onlyTrue],
-  redirect: ['answers 307 to this address; nothing is committed', headerValue],
-  slowBodyMsPerByte: ['commits, then sends the body byte by byte', milliseconds],
-  hugeBody: ['commits, then answers 200 with a JSON body of the given number of bytes', bytes],
-  staleList: ['lists show the world as it was the given number of milliseconds ago', number({ min: 0 })],
+  garbage: ['carries out the request, then answers 200 with a body that is not JSON', onlyTrue],
+  emptyBody: ['carries out the request, then answers with the right status, but without a body', onlyTrue],
+  redirect: ['answers 307 with the given URL as Location, and changes nothing', headerValue],
+  slowBodyMsPerByte: [
+    'carries out the request, then sends the response body byte by byte, with the given milliseconds between two bytes',
+    milliseconds,
+  ],
+  hugeBody: ['carries out the request, then answers 200 with a JSON body of the given number of bytes', bytes],
+  staleList: ['makes lists show the state of the given number of milliseconds ago', number({ min: 0 })],
 } as const satisfies Readonly<Record<string, readonly [does: string, reads: Reads<unknown>]>>;
 
 type Table = typeof table;
@@ -111,9 +117,11 @@ function effectFrom(value: unknown, name: string): FaultEffect {
   const beside = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
   onlyFields(fields, name, [...names, ...beside]);
   const [own, ...others] = Object.entries(table).filter(([key]) => Object.hasOwn(fields, key));
-  if (own === undefined || others.length > 0) throw invalid(`${name} must name exactly one of ${names.join(', ')}`);
+  if (own === undefined || others.length > 0)
+    throw invalid(`${name} must have exactly one of the fields ${names.join(', ')}`);
   const [key, [, reads]] = own;
-  if (Object.hasOwn(fields, 'then') && key !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
+  if (Object.hasOwn(fields, 'then') && key !== 'delayMs')
+    throw invalid(`${name}.then is allowed only together with delayMs`);
   return present({
     [key]: reads(fields[key], key),
     body: fields['body'],
@@ -135,7 +143,7 @@ const match = fields({
 export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',
-    'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
+    'injects the fault {effect} into requests that match {match: {method?, path?, bodyContains?, skip?, count?}}',
     fields({ match, effect: must(effectFrom) }),
     ({ world, body: { match: { skip = 0, count = 1, ...which } = {}, effect } }) => {
       const faultId = world.id('fault');
@@ -143,13 +151,15 @@ export const faultRoutes: readonly ControlRoute[] = [
       return ok({ faultId });
     },
   ),
-  control('GET /faults', 'the faults that wait', nothing, ({ world }) => ok({ items: world.of(faults).all() })),
-  control('DELETE /faults', 'forgets every fault', nothing, ({ world }) => {
+  control('GET /faults', 'lists the faults that still wait for requests', nothing, ({ world }) =>
+    ok({ items: world.of(faults).all() }),
+  ),
+  control('DELETE /faults', 'deletes every fault', nothing, ({ world }) => {
     for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
     return ok({});
   }),
-  control('DELETE /faults/:id', 'forgets one fault', nothing, ({ world, id }) => {
-    world.of(faults).remove(found(world.of(faults).get(id), `there is no fault "${id}"`).faultId);
+  control('DELETE /faults/:id', 'deletes one fault', nothing, ({ world, id }) => {
+    world.of(faults).remove(found(world.of(faults).get(id), `no fault has the id "${id}"`).faultId);
     return ok({});
   }),
 ];

@@ -120,7 +120,7 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
   return {
     handle,
     /** Returns the 404 answer for a path that does not exist. */
-    nothingHere: () => refused(notFound('there is nothing at this path')),
+    nothingHere: () => refused(notFound('the simulator has no route with this path')),
     /** Resets the rate limit, so that every token may send its full number of requests again. */
     reset: () => rate.clear(),
   };
@@ -147,7 +147,7 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   const refuses = world.readings['fields.unknown'] === 'refused';
-  if (first !== undefined && refuses) throw invalid(`${first} is not a known field`);
+  if (first !== undefined && refuses) throw invalid(`${first} is not a field or parameter of this endpoint`);
 }
 
 function typed(type: string, body: string): Readonly<Record<string, string>> {

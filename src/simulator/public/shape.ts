@@ -29,7 +29,7 @@ export function rejectIf(world: World, reason: string | undefined): void {
 /** Fails if another object already has the name and the simulator option for names of this kind is `unique`. */
 export function requireFree(world: World, kind: keyof typeof named, others: readonly object[]): void {
   if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
-  throw rejected(world, `${named[kind]} with this name exists already`);
+  throw rejected(world, `${named[kind]} with this name already exists`);
 }
 
 const named = { apps: 'an app', contactPoints: 'a contact point', alerts: 'an alert of this environment' } as const;
@@ -116,7 +116,7 @@ function decorated(value: unknown, extra: boolean, nulls: boolean): unknown {
   const entries = Object.entries(value)
     .filter(([, item]) => nulls || item !== undefined)
     .map(([key, item]) => [key, item === undefined ? null : decorated(item, extra, nulls)]);
-  if (extra) entries.push(['notInTheText', { note: 'clients ignore what they do not know' }]);
+  if (extra) entries.push(['notInTheText', { note: 'clients must ignore unknown fields' }]);
   return Object.fromEntries(entries);
 }
 

@@ -51,12 +51,12 @@ function postSolution(call: AreaCall): AreaAnswer {
 
 function solutionNamed(solutionSlug: string): Solution {
   const solution = catalog.find((each) => each.solutionSlug === solutionSlug);
-  return found(solution, 'the catalog has no such solution');
+  return found(solution, 'the catalog has no solution with this solutionSlug');
 }
 
 function installationNamed(world: World, accountId: string, installationId: string): Installation {
   const installation = world.of(installations).get(installationId);
-  if (installation?.accountId !== accountId) throw notFound('the account has no such installation');
+  if (installation?.accountId !== accountId) throw notFound('the account has no installation with this installationId');
   return installation;
 }
 
@@ -80,16 +80,19 @@ function requireSame(
   const { agentImage: _mayDiffer, ...fixed } = asked;
   const saved = { ...before, ...before.inputs };
   const other = (Object.keys(fixed) as (keyof typeof fixed)[]).find((name) => fixed[name] !== saved[name]);
-  if (other !== undefined) throw rejected(world, `the installation was made with another ${other}`);
+  if (other !== undefined) throw rejected(world, `the installation was created with a different ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
   if (isPersonal && before.ownerMembershipId !== membershipId) {
-    throw rejected(world, 'only the owner of a personal installation can go on with it');
+    throw rejected(
+      world,
+      'only the member who created an installation with a personal subscription can continue the installation',
+    );
   }
 }
 
 function requireNotBeingDeleted(world: World, { components }: Installation): void {
   if (components.some(({ appId }) => world.of(apps).get(appId)?.deletionStarted === true)) {
-    throw rejected(world, 'an app of this installation is being deleted: nothing new is allocated for it');
+    throw rejected(world, 'an app of this installation is being deleted, so no new component can be created');
   }
 }
 
@@ -147,7 +150,11 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    refusal: new RequestRefusal(500, 'the installation is not complete: repeat it with its installationId', kept),
+    refusal: new RequestRefusal(
+      500,
+      'the installation is not complete: send the same request again with its installationId',
+      kept,
+    ),
   };
 }
 

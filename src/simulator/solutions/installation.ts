@@ -55,7 +55,7 @@ export const catalog: readonly Solution[] = [
 
 /** Matches the allowed agent images: with the tag `latest`, with a version number as tag, or with a digest. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
-const allowedImages = `must be ${agentRepository} with the tag latest, a numeric version tag or a sha256 digest`;
+const allowedImages = `the image ${agentRepository} with the tag "latest", a numeric version tag or a sha256 digest`;
 
 const inputFields = {
   agentImage: matching(allowedImage, allowedImages),

@@ -27,11 +27,11 @@ export function readState(path: string, collections: ReadonlySet<string>): KeptS
   const text = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : '';
   if (text === '') return undefined;
   const [head, ...rest] = text.split('\n').slice(0, -1);
-  if (head === undefined) throw new Error('it does not begin with a world');
+  if (head === undefined) throw new Error('the first line of the file is not complete');
   const state = parse(head, 1) as unknown as SavedState;
   const world = savedWorld(state, collections);
   if (typeof world === 'string') throw new Error(world);
-  if (!isObject(state.requests)) throw new Error('its request log is missing');
+  if (!isObject(state.requests)) throw new Error('the request log is missing in the file');
   return {
     world,
     requests: state.requests,
@@ -44,14 +44,15 @@ function parse(line: string, number: number): Record<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (isObject(value)) return value;
   } catch (error) {
-    throw new Error(`line ${number} is damaged`, { cause: error });
+    throw new Error(`line ${number} of the file is damaged`, { cause: error });
   }
-  throw new Error(`line ${number} is damaged`);
+  throw new Error(`line ${number} of the file is damaged`);
 }
 
 function stepIn(line: string, number: number): SavedStep | RequestLine {
   const step = parse(line, number);
-  if (!Array.isArray(step['rows']) && !isObject(step['request'])) throw new Error(`line ${number} is damaged`);
+  if (!Array.isArray(step['rows']) && !isObject(step['request']))
+    throw new Error(`line ${number} of the file is damaged`);
   return step as unknown as SavedStep | RequestLine;
 }
 
@@ -107,7 +108,7 @@ export class Journal {
     try {
       fs.writeFileSync(this.#fd, text);
     } catch (error) {
-      this.#failure = new Error('the state could not be written', { cause: error });
+      this.#failure = new Error('the state file could not be written', { cause: error });
       throw this.#failure;
     }
     this.#grown += text.length;

@@ -42,8 +42,9 @@ function removeIfStale(file: string): void {
   const text = contentOf(file);
   if (text === undefined) return;
   const owner = ownerIn(text);
-  if (owner === undefined) throw new InUse(`${file} names no process: remove it if no process uses the state`);
-  if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses it`);
+  if (owner === undefined)
+    throw new InUse(`${file} contains no process id: remove the lock file if no process uses the state`);
+  if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses the file`);
   rmSync(file, { force: true });
 }
 

@@ -70,16 +70,18 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Checks that a value is valid saved data of the simulator; returns an error message if it is not. */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
-  if (!isObject(value) || value['format'] !== 'apphosting-simulator') return 'it is not a world of this simulator';
-  if (value['version'] !== 1) return 'it was written by another version of the simulator';
+  if (!isObject(value) || value['format'] !== 'apphosting-simulator')
+    return 'the JSON is not saved data of this simulator';
+  if (value['version'] !== 1) return 'the data was saved by another version of the simulator';
   const { seed, now, ledgerSeq, collections } = value;
   const ledger = linesOf(value['ledger']);
-  if (ledger === undefined) return 'its ledger is damaged';
+  if (ledger === undefined) return 'the ledger in the saved data is damaged';
   const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
-  if (!isWhole || !isObject(collections)) return 'its seed, time, ledgerSeq or collections are missing';
+  if (!isWhole || !isObject(collections)) return 'the saved data has no seed, now, ledgerSeq or collections';
   for (const [name, rows] of Object.entries(collections)) {
-    if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
-    if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;
+    if (!known.has(name)) return `the saved data has a collection "${name}" that this version does not know`;
+    if (!Array.isArray(rows) || !rows.every(isObject))
+      return `the collection "${name}" in the saved data is not a list of objects`;
   }
   return { ...value, ledger } as unknown as SavedWorld;
 }

@@ -122,7 +122,7 @@ export class Store {
 
   /** Runs `work` at the time `now`, and keeps all its changes, or none if it throws. `committed` tells if anything changed. */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
-    if (this.#open !== undefined) throw new Error('a transaction is open already');
+    if (this.#open !== undefined) throw new Error('another transaction is already open');
     const open: Open = { changes: new Map(), entries: [] };
     this.#open = open;
     this.#now = Math.max(this.#now, now);
@@ -148,7 +148,7 @@ export class Store {
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
     const table = this.#tables.get(collection.name);
-    if (table === undefined) throw new Error(`no area has registered the collection "${collection.name}"`);
+    if (table === undefined) throw new Error(`the simulator has no collection "${collection.name}"`);
     return table as unknown as Rows<T>;
   }
 
@@ -189,7 +189,7 @@ export class Store {
 
   /** Writes a line into the change log. */
   record(entry: LedgerEntry): void {
-    if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
+    if (this.#open === undefined) throw new Error('the ledger can be written only inside a transaction');
     this.#open.entries.push(entry);
   }
 
@@ -213,7 +213,7 @@ export class Store {
   }
 
   #change(table: Table<object>, id: string, row: object | undefined): void {
-    if (this.#open === undefined) throw new Error('the world changes inside a transaction');
+    if (this.#open === undefined) throw new Error('the data of the simulator can change only inside a transaction');
     const { collection } = table;
     const key = `${collection.name}/${id}`;
     const before = table.get(id);

@@ -48,7 +48,7 @@ export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof
 }
 
 function configurationNamed(world: World, id: string): Configuration {
-  return found(configurationOf(world, id), `there is no configuration "${id}"`);
+  return found(configurationOf(world, id), `no disaster-readiness configuration has the id "${id}"`);
 }
 
 function busyIn(configuration: Configuration): Operation {

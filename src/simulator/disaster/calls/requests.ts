@@ -88,7 +88,7 @@ export function activate(call: AreaCall): AreaAnswer {
 function settledTarget(world: World, source: RetainedSource, asked: AskedNames | null | undefined) {
   if (asked === undefined || asked === null) throw rejected(world, 'an activation needs a target');
   const target = settleNames(asked, source);
-  if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
+  if (target === undefined) throw invalid('target needs envName; it also needs appName if a new app is created');
   const appName = asked.appName?.trim() ?? '';
   return target.createNewApp || appName === '' ? { target } : { target, unusedAppName: appName };
 }
@@ -141,7 +141,7 @@ function once(
   const payload = JSON.stringify(request.payload);
   const before = world.of(journaledCalls).get(callId(accountId, requestId));
   if (before?.call === call && before.payload === payload) return receiptItem(world, before.receipt);
-  if (before !== undefined) throw rejected(world, 'this requestId was used for another request');
+  if (before !== undefined) throw rejected(world, 'this requestId was already used for a different request');
   const configuration = carryOut();
   keep(world, configuration, requestId);
   const { configurationId, generation, operations } = configuration;
@@ -162,10 +162,10 @@ export function reset(call: AreaCall): AreaAnswer {
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
   const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
   if (scope === 'account' && sourceAppEnvId !== undefined) {
-    throw invalid('sourceAppEnvId must not be sent for account scope');
+    throw invalid('sourceAppEnvId must not be sent if scope is account');
   }
   if (confirmationName !== (environment?.name ?? account.name)) {
-    throw rejected(world, 'confirmationName is not the exact name of what is reset');
+    throw rejected(world, 'confirmationName must be the exact name of the environment or account to reset');
   }
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
@@ -187,7 +187,7 @@ function protectionsOf(world: World, accountId: string): readonly Configuration[
 
 function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
   if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
-    throw notFound('there is no protection to reset');
+    throw notFound('the environment or account has no protection to reset');
   }
   for (const protection of protections) rejectIf(world, refusedReset(protection));
   if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
@@ -204,5 +204,5 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
  */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
-  return { refusal: rejected(world, 'the cleanup at the provider is pending: retry the same reset') };
+  return { refusal: rejected(world, 'the provider has not finished its cleanup: send the same reset again later') };
 }

@@ -40,9 +40,9 @@ export const controlForms: readonly Form[] = [
       'id*@tokens,memberships{}<id,kind=user|environment,scopes[]=everyScope<id,currentAccountId@accounts',
       changedToken,
     ],
-    'DELETE /_sim/tokens/:id': ['forgets a token', 'id*@tokens'],
+    'DELETE /_sim/tokens/:id': ['deletes a token', 'id*@tokens'],
     'POST /_sim/credentials': [
-      'creates what requests may name as a credential',
+      'adds a credential to an account, so that requests may use its id',
       'accountId*@accounts,kind*=storage|llm|registry,credentialId',
       () => ({ kind: 'storage' }),
     ],
@@ -54,7 +54,7 @@ export const controlForms: readonly Form[] = [
       gitBranch,volumes#,preventDestroy?<appId,resources{}<appId,createdBy@tokens`,
       newEnvironment,
     ],
-    'GET /_sim/environments/:id': ['shows an environment with what the interface hides', anEnvironment],
+    'GET /_sim/environments/:id': ['shows an environment with fields that the public API hides', anEnvironment],
     'PATCH /_sim/environments/:id': [
       'changes an environment',
       `${anEnvironment},name,cliEnvName,region@regions,status=running|stopped|updating<id,deployed?,gitBranch,volumes#,
@@ -66,19 +66,19 @@ export const controlForms: readonly Form[] = [
     ],
     'DELETE /_sim/environments/:id': ['deletes an environment', anEnvironment],
     'PATCH /_sim/apps/:id': [
-      'sets the result of a deletion of the app',
+      'sets if the sandbox workloads of an app are terminated',
       'id*@apps,sandboxTermination=done|pending|failed<id',
       (at) => ({ sandboxTermination: at.row('id', apps)?.sandboxTermination }),
     ],
   }),
   ...formsOf('Control: alerts', {
     'PATCH /_sim/contact-points/:id': [
-      'sets where a contact point is deployed',
+      'sets the regions to which a contact point is deployed',
       'id*@contactPoints,deployedTo[]@regions<id',
       (at) => ({ deployedTo: at.row('id', contactPoints)?.dashboardDeployments.map(({ region }) => region) }),
     ],
     'POST /_sim/metrics': [
-      'sets the value of a metric from now on',
+      'sets the value that a metric has from now on',
       'appEnvId*@environments,metric*=metricNames,value{}*,pods{}',
       (at) => {
         const alert = at.chosen('appEnvId') === undefined ? at.rows(alerts)[0] : undefined;
@@ -90,12 +90,12 @@ export const controlForms: readonly Form[] = [
   }),
   ...formsOf('Control: disaster readiness', {
     'PATCH /_sim/regions/:id': [
-      'takes a region down or changes what it supports',
+      'takes a region down or up, or changes the features that it supports',
       'id*@regions,up?<id,supports/functions?<id,supports/sandbox?<id,supports/disasterReadiness?<id',
       (at) => ({ up: at.row('id', regions)?.up }),
     ],
     'PATCH /_sim/configurations/:id': [
-      'tells a protection its circumstances, or moves it on',
+      'simulates conditions of a protection, such as failing steps, or advances its operation',
       `${aConfiguration},failSteps#<id,nextPhase?,setPhase=phases,hold?,nextValidation=pass|fail|cleanupUnverifiable,
       standby/shape=standard|seedBoost|sustained,standby/reason,standby/caughtUp?,readiness{},engineUnavailableReason,
       pendingCleanup{},validationCleanup{},applySeconds#,firstCopyBytes#`,
@@ -107,29 +107,29 @@ export const controlForms: readonly Form[] = [
     'POST /_sim/configurations/:id/points': ['takes snapshots now', `${aConfiguration},count#`, () => ({ count: 1 })],
   }),
   ...formsOf('Control: simulator', {
-    'GET /_sim/': ['lists every route, fault effect and reading'],
-    'GET /_sim/healthz': ['says that it is up'],
-    'GET /_sim/clock': ['shows the time, and which clock runs'],
-    'POST /_sim/clock/advance': ['lets virtual time pass', 'ms#*', () => ({ ms: 60_000 })],
-    'POST /_sim/reset': ['starts over', 'world{}'],
-    'GET /_sim/world': ['shows the whole state'],
-    'GET /_sim/ledger': ['lists what was committed', 'after#'],
+    'GET /_sim/': ['lists every route, fault effect and simulator option'],
+    'GET /_sim/healthz': ['tells that the simulator is running'],
+    'GET /_sim/clock': ['shows the time of the simulator, and if the clock is real or virtual'],
+    'POST /_sim/clock/advance': ['advances the virtual clock', 'ms#*', () => ({ ms: 60_000 })],
+    'POST /_sim/reset': ['replaces all data by the data at the start', 'world{}'],
+    'GET /_sim/world': ['shows all data of the simulator'],
+    'GET /_sim/ledger': ['lists all changes', 'after#'],
     'GET /_sim/requests': ['lists the public requests', 'after#'],
-    'GET /_sim/counts': ['counts requests and commits by method and path'],
-    'GET /_sim/readings': ['shows the readings'],
+    'GET /_sim/counts': ['counts requests, and requests that changed something, by method and path'],
+    'GET /_sim/readings': ['shows the simulator options'],
     'PATCH /_sim/readings': [
-      'changes readings',
+      'changes simulator options',
       everyReading.map(readingField).join(', '),
       () => ({ 'deploy.ms': 3000 }),
     ],
-    'GET /_sim/faults': ['lists the faults that wait'],
+    'GET /_sim/faults': ['lists the faults that still wait for requests'],
     'POST /_sim/faults': [
       'injects a fault',
       'match/method=GET|POST|PATCH|DELETE,match/path,match/bodyContains,match/skip#,match/count#,effect{}*',
       () => ({ 'match/method': 'POST', 'match/path': '/contact-point', effect: { status: 503 } }),
     ],
-    'DELETE /_sim/faults': ['forgets every fault'],
-    'DELETE /_sim/faults/:id': ['forgets a fault', 'id*@faults'],
+    'DELETE /_sim/faults': ['deletes every fault'],
+    'DELETE /_sim/faults/:id': ['deletes a fault', 'id*@faults'],
   }),
 ];
 

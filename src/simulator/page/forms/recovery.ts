@@ -14,10 +14,13 @@ const at = (method: string, name: string) => `${method} /disaster-readiness/${na
 
 /** The forms of the web page for disaster readiness: protection, validation, activation, discard and reset. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
-  [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId*@accounts,${pages}`],
+  [at('GET', 'sources')]: [
+    'lists the environments of an account, and tells if each is or can be protected',
+    `accountId*@accounts,${pages}`,
+  ],
   [at('GET', 'configurations')]: ['lists the protections', `accountId*@accounts,${pages}`],
   [at('POST', 'configure')]: [
-    'sets protections up, or edits them',
+    'creates or edits the protection of an environment',
     `accountId*@accounts,items/0/sourceAppEnvId*@environments,items/0/requestId*,items/0/expectedGeneration#*${bySource},
     common/mode=cold|warm,common/destinationRegion@regions<items/0/sourceAppEnvId,
     common/sameRegionAcknowledged?<items/0/sourceAppEnvId+common/destinationRegion,items/0/target/envName${bySource},
@@ -26,19 +29,23 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
     protection,
   ],
   [at('GET', 'points')]: [
-    'lists the points a recovery may start from',
+    'lists the recovery points that an activation may use',
     `accountId*@accounts,configurationId*@configurations,${pages}`,
   ],
-  [at('POST', 'validate')]: ['asks for an isolated check', journaled, (place) => journaledFill(place)],
+  [at('POST', 'validate')]: [
+    'requests an isolated validation of a protection',
+    journaled,
+    (place) => journaledFill(place),
+  ],
   [at('POST', 'activate')]: [
-    'recovers an environment from a point',
+    'recovers an environment from a recovery point',
     `${journaled},pointId*<configurationId,selectedOperationId*${byPoint},cutoffAt*${byPoint},
     target/envName*<configurationId,target/createNewApp?*<configurationId,target/appName<configurationId,writerSafetyAcknowledged?`,
     activation,
     pointChoices,
   ],
   [at('POST', 'discard-activation')]: [
-    'gives an activation up',
+    'discards an activation that is not live yet',
     `${journaled},operationId*<configurationId,discardAcknowledged?*`,
     (place) => ({
       ...journaledFill(place, isActivating),
@@ -47,7 +54,7 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
     }),
   ],
   [at('POST', 'reset')]: [
-    'wipes the protection of an environment or of the account',
+    'removes the protection of an environment, or all protections of an account',
     `accountId*@accounts,scope*=environment|account,sourceAppEnvId@environments<scope,
     confirmationName*<scope+sourceAppEnvId`,
     reset,

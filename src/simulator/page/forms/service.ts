@@ -36,11 +36,11 @@ export const appForms: readonly Form[] = [
       changedApp,
     ],
     'DELETE /app': ['deletes an app with its environments', 'appId*@apps'],
-    'GET /app-presets': ['lists what apps are made from'],
-    'GET /database-presets': ['lists the managed databases and services'],
+    'GET /app-presets': ['lists the presets for new apps'],
+    'GET /database-presets': ['lists the presets for managed databases and services'],
   }),
   ...formsOf('Solutions', {
-    'GET /solutions': ['lists the catalog', 'accountId*@accounts'],
+    'GET /solutions': ['lists the catalog of solutions', 'accountId*@accounts'],
     'POST /solutions': [
       'installs a solution, or continues an installation',
       `accountId*@accounts,solutionSlug*=solutions,appName*,region*@regions,installationId,inputs/agentImage<solutionSlug,
@@ -52,7 +52,7 @@ export const appForms: readonly Form[] = [
   ...formsOf('Member access', {
     'GET /member/env-access': ['shows which environments a member may see', member, ownMember],
     'PATCH /member/env-access': [
-      'sets which environments a member may see; none means all',
+      'sets which environments a member may see; an empty list means all',
       `${member},allowedAppEnvIds[]@environments<membershipId`,
       (at) => ({ ...ownMember(at), allowedAppEnvIds: memberIn(at)?.allowedAppEnvIds ?? [] }),
     ],
@@ -127,7 +127,7 @@ export const environmentForms: readonly Form[] = formsOf('Environments', {
     },
   ],
   'POST /app-env/build': [
-    'builds an environment with a git branch, of an app that is built from source, and deploys it',
+    'builds an environment from its git branch and deploys the result',
     `${meant},forceNewBuild?,isRebuild?,fromContentId<appEnvId,${startup}`,
     (at) => ({
       appEnvId: at.chosen('appEnvId') ?? at.rows(environments).find((each) => isBuilt(each, at.world))?.appEnvId,
@@ -135,19 +135,19 @@ export const environmentForms: readonly Form[] = formsOf('Environments', {
     (at) => ({ fromContentId: contentChoices(at) }),
   ],
   'POST /app-env/redeploy': [
-    'restarts on the current version or on another one',
+    'restarts an environment with its current version, or with another version',
     `${meant},contentId<appEnvId`,
     one(({ deployed }) => deployed),
     (at) => ({ contentId: contentChoices(at) }),
   ],
   'POST /app-env/rollback': [
-    'goes back to the deployment before, or to a version',
+    'deploys the previous version of an environment, or the given version',
     `${meant},targetContentId<appEnvId`,
     one(({ deployments }) => deployments.length > 1),
     (at) => ({ targetContentId: contentChoices(at) }),
   ],
-  'POST /app-env/stop': ['scales an environment to zero', meant, one(({ status }) => status === 'running')],
-  'POST /app-env/start': ['starts an environment that is stopped', meant, one(({ status }) => status === 'stopped')],
+  'POST /app-env/stop': ['stops an environment: scales it to zero', meant, one(({ status }) => status === 'running')],
+  'POST /app-env/start': ['starts an environment that was stopped', meant, one(({ status }) => status === 'stopped')],
 });
 
 function takesImages({ appId }: Environment, world: World): boolean {
@@ -194,9 +194,9 @@ export const alertForms: readonly Form[] = [
       'accountId*@accounts,name*,type*=contactPointTypes,config{}*<type',
       newPoint,
     ],
-    'GET /contact-point': ['shows a contact point, with its secrets on request', `${aPoint},showSecrets?`],
+    'GET /contact-point': ['shows a contact point, and its secrets if showSecrets is true', `${aPoint},showSecrets?`],
     'PATCH /contact-point': [
-      'changes a contact point; secrets that are not sent stay',
+      'changes a contact point; secrets that the request omits are kept',
       `${aPoint},name<contactPointId,config{}<contactPointId`,
       (at) => ({ name: at.row('contactPointId', contactPoints)?.name }),
     ],
@@ -222,11 +222,11 @@ export const alertForms: readonly Form[] = [
     ],
     'DELETE /alert': ['deletes an alert', anAlert],
     'POST /alert/toggle': [
-      'pauses an alert, or lets it go on',
+      'pauses an alert, or resumes its evaluation',
       `${anAlert},enabled?*<alertId`,
       (at) => ({ enabled: at.row('alertId', alerts)?.enabled === false }),
     ],
-    'POST /alert/refresh': ['fetches the live state', anAlert],
+    'POST /alert/refresh': ['refreshes the cached state of an alert', anAlert],
   }),
 ];
 
