@@ -20,7 +20,7 @@ const registry = {
   ],
   'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
   'get.wrapping': [
-    'decides if a GET of one object returns the object as the body, or inside the body under a name such as app',
+    'decides if GET /app, /contact-point and /alert return the object itself, or the object in a field such as app',
     'bare',
     'wrapped',
   ],
@@ -83,7 +83,12 @@ const registry = {
     'withoutIds',
     'asNamed',
   ],
-  'dr.readinessWord': ['sets the readiness state of a configuration that is ready', 'ready', 'Ready', 'protected'],
+  'dr.readinessWord': [
+    'sets the value of readiness.state for a configuration that is ready',
+    'ready',
+    'Ready',
+    'protected',
+  ],
   'reset.repeat': ['decides if a reset that finds no protection succeeds or fails with 404', 'ok', 'notFound'],
   'discard.window': [
     'sets which passage of the API documentation decides when a discard is allowed',
@@ -107,12 +112,12 @@ const registry = {
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
   masking: ['shows the form of a masked secret, which is fixed', '****'],
   'rate.limit': ['sets the maximum number of requests per second and token', 'off', 1],
-  'rate.retryAfter': ['sets the form of the Retry-After header of a 429', 'seconds', 'date', 'absent'],
+  'rate.retryAfter': ['sets the form of the Retry-After header of a 429 response', 'seconds', 'date', 'absent'],
 } as const;
 
 type Registry = typeof registry;
 
-/** Any number if the default is a number; otherwise exactly the given value. */
+/** The type of an option's value: any number if the default is a number; otherwise exactly one of the given values. */
 type AnyOf<Value> = Value extends number ? number : Value;
 
 /** The values of all simulator options, by name. */

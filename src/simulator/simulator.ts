@@ -43,7 +43,7 @@ export interface SimulatorOptions {
   readonly log?: (line: string) => void;
 }
 
-/** A running simulator. */
+/** A simulator that runs in this process; `handle` answers its requests. */
 export type Simulator = ReturnType<typeof createSimulator>;
 
 /** Creates a simulator that runs in this process. */

@@ -53,7 +53,7 @@ export const memberships = collection<MembershipRecord>('memberships', (membersh
   account: (membership) => membership.accountId,
 });
 
-/** Validates the list of features that a region supports: Functions, sandboxes, disaster readiness. */
+/** Validates the features that a region supports: Functions, sandboxes and disaster readiness. */
 export const supportFields = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });
 
 /** A region in which the service hosts environments. */

@@ -50,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** How the values of several containers are combined into one value. */
+  /** The calculation that combines the values of several containers into one value. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };

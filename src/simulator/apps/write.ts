@@ -13,7 +13,7 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that `newFields` does not validate; the last four are only for Databases & Services. */
+/** The fields of POST /app that need individual checks; the last four fields are only for Databases & Services. */
 const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
 /** All fields that POST /app accepts. */

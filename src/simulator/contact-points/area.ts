@@ -96,7 +96,7 @@ function deletePoint(call: AreaCall): AreaAnswer {
   const uses = alertsUsing(world, point.contactPointId).length;
   if (uses > 0) {
     const error = 'the contact point is used by alerts';
-    const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update them first`;
+    const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update these alerts first`;
     throw rejected(world, error, { error, details });
   }
   world.remove(contactPoints, point, 'contactPoint.deleted', { name: point.name });

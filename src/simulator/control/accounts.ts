@@ -53,7 +53,7 @@ const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
   memberships: list(membershipFields),
-  /** The account that a request without accountId means; null if there is none. */
+  /** The token's current account, which is used when a request has no accountId; null if the token has no current account. */
   currentAccountId: orNull(text()),
 };
 

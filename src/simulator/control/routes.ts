@@ -97,7 +97,7 @@ const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 /** Lists every route of the control API (/_sim). */
 function controlRoutes(parts: ControlParts): readonly (ControlRoute | OwnRoute)[] {
   const routes: readonly (ControlRoute | OwnRoute)[] = [
-    own('GET /healthz', 'tells that the simulator is running', () => ok({ status: 'ok' })),
+    own('GET /healthz', 'answers 200 while the simulator is running', () => ok({ status: 'ok' })),
     own('GET /', 'lists every route, fault effect and simulator option', () => ok(manual(routes))),
     ...worldRoutes(parts),
     ...logRoutes(parts.clockwork),
@@ -118,7 +118,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
     own('GET /world', 'returns all data of the simulator as JSON', () => ok(clockwork.store.save())),
     own(
       'POST /reset',
-      'replaces all data by the data at the start, or by {world}: demo, empty or saved data',
+      'replaces all data with the data at the start, or with {world}: demo, empty or saved data',
       ({ body }) => {
         reset(fields({ world: startWorld })(body, '').world);
         return ok({});

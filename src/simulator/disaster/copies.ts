@@ -114,7 +114,8 @@ export function shapeFor(shape: StandbyShape): Pick<Standby, 'shape' | 'reason'>
 }
 
 /**
- * Begins to apply the next change to a standby, unless the standby is already applying a change or a control request (/_sim) holds it back.
+ * Begins to apply the next change to a standby, unless the standby is already applying a change or a control request (/_sim) has stopped
+ * the standby.
  */
 export function applyNext(configuration: Configuration, now: number): Configuration {
   const { standby, told } = configuration;
@@ -188,8 +189,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * True if changes wait but the standby has applied none for several snapshot intervals. A standby that a control request (/_sim) holds back
- * counts as making progress, unless its whole configuration is held.
+ * True if changes wait but the standby has applied none for several snapshot intervals. A standby that a control request (/_sim) has
+ * stopped counts as making progress, unless the request stopped the whole configuration (`hold`).
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;

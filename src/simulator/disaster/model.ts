@@ -157,7 +157,7 @@ export interface Configuration {
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: a line for the change log, and the effect on disks and environments. */
+/** An event of a configuration: it becomes a line in the change log, and may affect disks and environments. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;

@@ -88,8 +88,8 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 }
 
 /**
- * Ends an operation; if it was the active operation, other operations may begin. In a warm configuration, the enrollment becomes the active
- * operation again.
+ * Ends an operation. If it was the active operation, the next operation may begin; in a warm configuration, the enrollment becomes active
+ * again.
  */
 export function end(
   configuration: Configuration,

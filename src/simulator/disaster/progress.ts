@@ -83,7 +83,7 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the missing copies of an enrollment when a control request (/_sim) skipped the phase in which they are made. */
+/** Makes the copies that an enrollment lacks because a control request (/_sim) skipped the phase in which they are made. */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -199,7 +199,10 @@ export function tick(world: World, before: Configuration): Configuration {
   return configuration;
 }
 
-/** Finds the next event of a configuration; undefined if there is none, for example while the configuration is held or being reset. */
+/**
+ * Finds the next event of a configuration; undefined if there is none, for example during a reset or while a control request (/_sim) holds
+ * the configuration.
+ */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
   const [first] = agenda(configuration).toSorted((one, other) => one.at - other.at);

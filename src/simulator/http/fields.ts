@@ -112,7 +112,7 @@ export const object: Reads<BodyFields> = (value, name) => {
   return value as BodyFields;
 };
 
-/** Returns a validator that also accepts null. */
+/** Returns a validator that accepts null and otherwise validates with `reads`. */
 export function orNull<T>(reads: Reads<T>): Reads<T | null> {
   return (value, name) => (value === null ? null : reads(value, name));
 }
@@ -152,7 +152,7 @@ function pathTo(inside: string, name: string): string {
   return inside === '' ? name : `${inside}.${name}`;
 }
 
-/** Returns a validator for an object with the given fields; it refuses all other fields. */
+/** Returns a validator for an object with the given fields; the validator refuses all other fields. */
 export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S>> {
   return (value, name) => {
     const from = object(value, name);
@@ -169,7 +169,7 @@ export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   };
 }
 
-/** Fails with 400 if an object has a field that is not in the list `known`. */
+/** Fails with 400 if an object has a field that is not in the list of known fields. */
 export function onlyFields(from: BodyFields, name: string, known: readonly string[]): void {
   const other = Object.keys(from).find((key) => !known.includes(key));
   if (other !== undefined) throw invalid(`${pathTo(name, other)} is not a known field`);

@@ -1,7 +1,10 @@
 import type { Route } from '../area.ts';
 import { RequestRefusal } from './refusal.ts';
 
-/** Finds the route for a method and a path, and the value of `:id` in the path; fails with 404 or 405 if there is no such route. */
+/**
+ * Finds the route for a method and a path, and the value of `:id` in the path; fails with 404 if no route has this path, and with 405 if no
+ * route with this path has this method.
+ */
 export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: readonly R[], method: string, path: string) {
   const here = routes.flatMap((route) => {
     const id = idIn(route.path, path);
@@ -11,7 +14,7 @@ export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: reado
   const found = here.find(({ route }) => route.method === method);
   if (found !== undefined) return found;
   const allow = here.map(({ route }) => route.method).join(', ');
-  throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
+  throw new RequestRefusal(405, `this path accepts only the methods ${allow}`, {}, { allow });
 }
 
 /**

@@ -10,7 +10,7 @@ export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new RequestRefusal(405, 'this path allows GET only', {}, { allow: 'GET, HEAD' });
+      throw new RequestRefusal(405, 'this path accepts only GET requests', {}, { allow: 'GET, HEAD' });
     }
     const body = assemblePage();
     return answered(200, body, headersFor(body));

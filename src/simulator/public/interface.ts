@@ -141,8 +141,8 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
 }
 
 /**
- * Fails if a request has undocumented fields and the simulator option `fields.unknown` is `refused`. Runs after the handler, so that its
- * 403 and 404 come first.
+ * Fails if a request has undocumented fields and the simulator option `fields.unknown` is `refused`. Runs after the handler, so that the
+ * handler's 403 and 404 errors come first.
  */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;

@@ -78,7 +78,7 @@ export class Table<T extends object> {
     return [...(this.#indexes.get(index)?.rows.get(key)?.values() ?? [])];
   }
 
-  /** Adds or replaces the object with this id; if `row` is undefined, removes the object. */
+  /** Adds or replaces the object with the given id; removes the object if `row` is undefined. */
   set(id: string, row: T | undefined): void {
     const before = this.#rows.get(id);
     if (row === undefined) this.#rows.delete(id);

@@ -75,9 +75,9 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   if (value['version'] !== 1) return 'the data was saved by another version of the simulator';
   const { seed, now, ledgerSeq, collections } = value;
   const ledger = linesOf(value['ledger']);
-  if (ledger === undefined) return 'the ledger in the saved data is damaged';
+  if (ledger === undefined) return 'the change log "ledger" in the saved data is damaged';
   const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
-  if (!isWhole || !isObject(collections)) return 'the saved data has no seed, now, ledgerSeq or collections';
+  if (!isWhole || !isObject(collections)) return 'the saved data lacks seed, now, ledgerSeq or collections';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `the saved data has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject))

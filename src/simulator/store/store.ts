@@ -189,7 +189,7 @@ export class Store {
 
   /** Writes a line into the change log. */
   record(entry: LedgerEntry): void {
-    if (this.#open === undefined) throw new Error('the ledger can be written only inside a transaction');
+    if (this.#open === undefined) throw new Error('the change log can be written only inside a transaction');
     this.#open.entries.push(entry);
   }
 

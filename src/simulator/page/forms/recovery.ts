@@ -142,7 +142,7 @@ const mostPoints = 100;
 function pointChoices(at: FormPlace) {
   const configuration = chosen(at, (row) => !isActivating(row));
   const points = configuration === undefined ? [] : selectablePoints(configuration).slice(-mostPoints).toReversed();
-  const asOf = (cutoffAt: number) => `as of ${new Date(cutoffAt).toISOString()}`;
+  const asOf = (cutoffAt: number) => `recovery point of ${new Date(cutoffAt).toISOString()}`;
   return { pointId: points.map(({ pointId, cutoffAt }) => ({ value: pointId, text: asOf(cutoffAt) })) };
 }
 
