@@ -12,7 +12,7 @@ import type { AnyCollection } from './store/collection.ts';
 import { settings } from './store/saved.ts';
 import { timers } from './store/store.ts';
 
-/** Lists every area of the interface; area.ts explains how to add an area. */
+/** Lists every area of the simulator; area.ts explains how to add an area. */
 export const areas: readonly Area[] = [
   appsArea,
   environmentsArea,
@@ -25,11 +25,11 @@ export const areas: readonly Area[] = [
 
 const common = [settings, timers, faults, accounts, tokens, memberships, regions, credentials];
 
-/** Lists every collection of the world. */
+/** Lists every type of object that the simulator stores. */
 export const collections: readonly AnyCollection[] = [...common, ...areas.flatMap((area) => area.collections)];
 
-/** The names of the collections that may occur in a saved world. */
+/** The names of the collections that a file with saved data may contain. */
 export const collectionNames: ReadonlySet<string> = new Set(collections.map(({ name }) => name));
 
-/** Lists every public endpoint. */
+/** Lists every endpoint of the public API. */
 export const publicRoutes = areas.flatMap(({ routes }) => routes);

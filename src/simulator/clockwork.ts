@@ -1,6 +1,6 @@
 /**
- * Holds the store, the clock and the timers of the simulator. A real clock follows wall time; a virtual clock moves only when a request
- * advances it. With both, timers fire in the order of their times, each in a transaction of its own.
+ * Manages the data, the clock and the timers of the simulator. A real clock follows wall time; a virtual clock moves only when a request
+ * advances it. With both clocks, timers fire in the order of their times, each in its own transaction.
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
@@ -16,7 +16,7 @@ export type ClockMode = 'real' | 'virtual';
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-/** The most work of timers that one advance of the clock may cause: about 15 seconds of computing. */
+/** The largest amount of timer work that one advance of the clock may cause: about 15 seconds of computing. */
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
@@ -27,18 +27,18 @@ interface ClockworkParts {
   readonly log: (line: string) => void;
 }
 
-/** Owns the store and the clock. Requests change the world of the simulator through `transact`. */
+/** Owns the simulator's data and its clock. Requests change the data through `transact`. */
 export class Clockwork {
   readonly store: Store;
   readonly requests = new RequestLog();
   readonly mode: ClockMode;
   readonly #parts: ClockworkParts;
   readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
-  /** Called with every commit and with every public request, to write them to disk. */
+  /** Called with every set of stored changes and with every logged request; sends them to the pages that listen to `GET /_sim/events`. */
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** Settles when no request is advancing the clock. A second request waits until the first one has advanced it. */
+  /** Settles when no request is advancing the clock. A request that advances the clock waits for this promise first. */
   #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ClockworkParts) {
@@ -52,7 +52,7 @@ export class Clockwork {
     return this.mode === 'virtual' ? this.store.now : Math.max(this.store.now, this.#parts.wallNow());
   }
 
-  /** Replaces the world in memory and on disk, and empties the request log. */
+  /** Replaces the simulator's data in memory and on disk, and empties the request log. */
   load(world: SavedWorld): void {
     this.store.load(world);
     this.requests.clear();
@@ -60,7 +60,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Restores the state that an earlier run left on disk. */
+  /** Restores the state that an earlier run of the simulator wrote to disk. */
   resume({ world, requests: kept, lines }: KeptState): void {
     const { requests } = this;
     this.store.load(world);
@@ -73,7 +73,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Runs one transaction at the current time. */
+  /** Runs one transaction at the current time of the clock. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
     this.#arm();
@@ -92,22 +92,25 @@ export class Clockwork {
     this.#arm();
   }
 
-  /** Advances the virtual clock at once, without serving requests meanwhile. */
+  /** Advances the virtual clock in one go, without serving requests meanwhile. */
   advance(ms: number): void {
     const until = this.store.now + ms;
     this.#fireUntil(until);
     this.#standAt(until);
   }
 
-  /** Returns undefined if the clock may advance by `ms` at once, else the longest time by which it may advance. */
+  /**
+   * Returns undefined if the clock may advance by `ms`; otherwise returns the longest time, in milliseconds, by which the clock may
+   * advance.
+   */
   tooMuchFor(ms: number): number | undefined {
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
     return work <= mostWork ? undefined : Math.floor((ms * mostWork) / work);
   }
 
   /**
-   * Advances the virtual clock in slices, and lets other requests be served between two slices. The advance ends early when the simulator
-   * closes or the world is replaced. Even then, every timer that is due by the time of the clock has fired.
+   * Advances the virtual clock in short slices, so that the simulator can serve other requests in between. The advance stops early when the
+   * simulator closes or its data is replaced; even then, every timer up to the clock's new time has fired.
    */
   async advanceInSlices(ms: number): Promise<'arrived' | 'stopped'> {
     const turn = this.#advancing.then(() => this.#advanceSlices(ms));
@@ -115,12 +118,12 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops the clock before the simulator closes. */
+  /** Stops the clock's timers and a running advance before the simulator closes. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Resolves when every commit is on disk. */
+  /** Resolves when all stored changes are on disk. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();
@@ -162,7 +165,7 @@ export class Clockwork {
     this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
   }
 
-  /** Fires the timers that are due by `until`, but stops at the wall time `wallEnd`; tells if any of them are left. */
+  /** Fires the timers that are due by `until`, but stops at the wall time `wallEnd`; returns true if due timers are left. */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
       if (performance.now() > wallEnd) return true;
@@ -176,7 +179,7 @@ export class Clockwork {
       this.store.transact(timer.at, undefined, (world) => {
         world.of(timers).remove(timer.timerId);
         const fires = this.#fires.get(timer.kind);
-        if (fires === undefined) throw new Error(`no area knows the timer "${timer.kind}"`);
+        if (fires === undefined) throw new Error(`the simulator has no timer of the kind "${timer.kind}"`);
         fires(world, timer.data as never);
       });
     } catch (error) {
@@ -185,12 +188,12 @@ export class Clockwork {
     }
   }
 
-  /** Fires the timers that are due. A state file that cannot be written makes every later request fail, but does not end the process. */
+  /** Fires the timers that are due. An error, such as a state file that cannot be written, is logged and does not end the process. */
   #wake(): void {
     try {
       this.catchUp();
     } catch (error) {
-      this.#parts.log(`a timer failed: ${String(error)}`);
+      this.#parts.log(`a timer of the simulator failed: ${String(error)}`);
     }
   }
 

@@ -5,18 +5,18 @@ import { parseArgs } from 'node:util';
 import { BadOption } from './bad-option.ts';
 import { type StartOptions, startSimulator } from './start.ts';
 
-const usage = `apphosting simulator [options]: the hosting service in a box
+const usage = `apphosting simulator [options]: simulates the hosting service on this machine
 
-  --listen HOST:PORT     where to listen (127.0.0.1:8088); port 0 picks a free one
-  --world WORLD          what it starts with: demo (the default), empty, or a file with a saved world
-  --state FILE           keep every commit in this file, and go on from it
-  --clock real|virtual   which clock runs (real)
-  --reading NAME=VALUE   how to behave where the text is open; may be given again
-  --rate-limit N         requests per second and token
-  --latency MS           added to every public request
+  --listen HOST:PORT     address to listen on (default 127.0.0.1:8088); port 0 picks a free port
+  --world WORLD          data at the start: demo (the default), empty, or a file with saved data
+  --state FILE           save all data in this file, and continue from it at the next start
+  --clock real|virtual   clock of the simulator (default real); a virtual clock moves only on request
+  --reading NAME=VALUE   set a simulator option, such as lists.order=shuffled; may be given several times
+  --rate-limit N         maximum number of requests per second and token
+  --latency MS           delay of every public request, in milliseconds
 `;
 
-/** The streams to which the simulator's command writes. */
+/** The output streams of the command `apphosting simulator`. */
 interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -24,7 +24,7 @@ interface Speaks {
 
 const standard: Speaks = { out: (text) => stdout.write(text), err: (text) => stderr.write(text) };
 
-/** Runs the simulator until a signal ends it; returns the exit code. */
+/** Runs the simulator until SIGTERM or SIGINT; returns the exit code. */
 export async function simulator(args: readonly string[], speaks: Speaks = standard): Promise<number> {
   try {
     const options = optionsFrom(args);
@@ -70,7 +70,7 @@ function optionsFrom(args: readonly string[]): StartOptions | undefined {
   });
   if (values.help) return undefined;
   const { clock, world, state } = values;
-  if (clock !== 'real' && clock !== 'virtual') throw new BadOption(`--clock is real or virtual, not "${clock}"`);
+  if (clock !== 'real' && clock !== 'virtual') throw new BadOption(`--clock must be real or virtual, not "${clock}"`);
   const rate = values['rate-limit'];
   return {
     ...addressFrom(values.listen),
@@ -88,20 +88,21 @@ function optionsFrom(args: readonly string[]): StartOptions | undefined {
 function addressFrom(listen: string): { readonly host: string; readonly port: number } {
   const [, bracketed, plain, port = ''] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(listen) ?? [];
   const host = bracketed ?? plain;
-  if (host === undefined || Number(port) > 65_535) throw new BadOption(`--listen is HOST:PORT, not "${listen}"`);
+  if (host === undefined || Number(port) > 65_535)
+    throw new BadOption(`--listen must have the form HOST:PORT, not "${listen}"`);
   return { host, port: Number(port) };
 }
 
 function readingFrom(pair: string): readonly [string, string] {
   const mark = pair.indexOf('=');
-  if (mark <= 0) throw new BadOption(`--reading is NAME=VALUE, not "${pair}"`);
+  if (mark <= 0) throw new BadOption(`--reading must have the form NAME=VALUE, not "${pair}"`);
   return [pair.slice(0, mark), pair.slice(mark + 1)];
 }
 
 function wholeFrom(flag: string, given: string, min: number, max: number): number {
   const value = Number(given);
   if (!/^\d+$/.test(given) || value < min || value > max) {
-    throw new BadOption(`${flag} is a whole number between ${min} and ${max}, not "${given}"`);
+    throw new BadOption(`${flag} must be a whole number between ${min} and ${max}, not "${given}"`);
   }
   return value;
 }

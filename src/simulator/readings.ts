@@ -1,109 +1,155 @@
 /**
- * Defines the readings: one switch for every point that the description of the interface leaves open. A reading changes exactly what its
- * sentence says.
+ * Defines the simulator options: one for each point that the API documentation leaves open. An option changes exactly what its description
+ * says.
  */
 
 /**
- * All readings: what each decides, and its values, the default first. A number among the values stands for any whole number; a reading that
- * is off by default is also off at 0.
+ * All simulator options, each with its description and its values, the default first. A number among the values stands for any whole
+ * number; an option that is `off` by default can also be switched off with 0.
  */
 const registry = {
-  'names.apps': ['two apps of an account may share a name, or not', 'repeatable', 'unique'],
-  'names.contactPoints': ['two contact points of an account may share a name, or not', 'repeatable', 'unique'],
-  'names.alerts': ['two alerts of an environment may share a name, or not', 'repeatable', 'unique'],
-  'rejection.status': ['status of a business rejection whose status is not shown', '400', '409', '422', '403'],
-  'errors.body': ['the form of an error body', 'error', 'message', 'nested', 'text', 'empty'],
-  'get.wrapping': ['a single object is the body itself, or stands in the body under its name', 'bare', 'wrapped'],
-  'patch.response': ['the answer to PATCH /contact-point and PATCH /alert', 'object', 'messageOnly', 'empty'],
-  'envAccess.shape': ["the form of a member's environment access", 'allowedAppEnvIds', 'appEnvIds', 'environments'],
-  'deployImage.contentId': ['where deploy-image puts the content id', 'top', 'appEnv', 'absent'],
-  'solution.response': ['the form of a created solution', 'components', 'apps', 'flat'],
-  'solution.errorId': ['where a failed solution carries its installationId', 'top', 'details'],
-  'solution.successId': ['a success carries the installationId, or not', 'shown', 'absent'],
+  'names.apps': ['decides if two apps of an account may have the same name', 'repeatable', 'unique'],
+  'names.contactPoints': ['decides if two contact points of an account may have the same name', 'repeatable', 'unique'],
+  'names.alerts': ['decides if two alerts of an environment may have the same name', 'repeatable', 'unique'],
+  'rejection.status': [
+    'sets the HTTP status of a rejection whose status the API documentation does not give',
+    '400',
+    '409',
+    '422',
+    '403',
+  ],
+  'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
+  'get.wrapping': [
+    'decides if GET /app, /contact-point and /alert return the object itself, or the object in a field such as app',
+    'bare',
+    'wrapped',
+  ],
+  'patch.response': [
+    'sets what PATCH /contact-point and PATCH /alert return: the object, only a message, or nothing',
+    'object',
+    'messageOnly',
+    'empty',
+  ],
+  'envAccess.shape': [
+    'sets the field of an env-access response that lists the environments of a member',
+    'allowedAppEnvIds',
+    'appEnvIds',
+    'environments',
+  ],
+  'deployImage.contentId': [
+    'sets where the response of deploy-image contains the contentId: at the top, in appEnv, or nowhere',
+    'top',
+    'appEnv',
+    'absent',
+  ],
+  'solution.response': ['sets the form of the response to POST /solutions', 'components', 'apps', 'flat'],
+  'solution.errorId': [
+    'sets where the error of a failed POST /solutions contains the installationId: at the top or in details',
+    'top',
+    'details',
+  ],
+  'solution.successId': ['decides if a successful POST /solutions returns the installationId', 'shown', 'absent'],
   'configure.results': [
-    'the name of the list of results in the answer to configure',
+    'sets the name of the list of results in the response of configure',
     'items',
     'results',
     'configurations',
   ],
-  'status.words': ['how an environment status is spelled', 'asShown', 'upper', 'lower', 'unknownWords'],
-  'deploy.settles': ['the status after a deployment', 'RUNNING', 'lastKnown', 'neverSettles'],
-  'deploy.ms': ['how long a deployment takes', 3000],
-  'deploy.whileUpdating': ['a deployment while another one runs', 'accept', 'reject'],
-  'lists.lagMs': ['how far the state that a list shows lags behind', 0],
-  'lists.order': ['the order of lists', 'created', 'shuffled'],
-  'cursor.end': ['nextCursor on the last page', 'absent', 'null', 'empty'],
-  'dates.form': ['dates with or without milliseconds', 'ms', 'seconds'],
-  'fields.extra': ['every object carries an unknown field, or not', 'off', 'on'],
+  'status.words': ['sets the spelling of the status of an environment', 'asShown', 'upper', 'lower', 'unknownWords'],
+  'deploy.settles': ['sets the status of an environment after a deployment', 'RUNNING', 'lastKnown', 'neverSettles'],
+  'deploy.ms': ['sets the duration of a deployment in milliseconds', 3000],
+  'deploy.whileUpdating': [
+    'decides if a deployment is accepted while another deployment of the environment runs',
+    'accept',
+    'reject',
+  ],
+  'lists.lagMs': ['sets the age of the state that lists show, in milliseconds', 0],
+  'lists.order': ['sets the order of the items in lists', 'created', 'shuffled'],
+  'cursor.end': ['sets how nextCursor looks on the last page of a list', 'absent', 'null', 'empty'],
+  'dates.form': ['decides if dates contain milliseconds', 'ms', 'seconds'],
+  'fields.extra': ['decides if every object in a response has an additional unknown field', 'off', 'on'],
   'fields.unknown': [
-    'a field or parameter that the interface does not name, outside of disaster readiness: ignored and shown in the request log, or refused',
+    'decides if a request with an undocumented field or parameter is refused, or the field is ignored and listed in the request log; disaster readiness always refuses',
     'ignored',
     'refused',
   ],
-  'fields.nulls': ['optional fields without a value are left out, or null', 'off', 'on'],
-  'points.order': ['the order of recovery points', 'shuffled', 'chronological'],
-  'dr.phases': ['the phase words of disaster readiness', 'named', 'opaque'],
-  'dr.disclosed': ['which optional fields disaster readiness discloses', 'all', 'minimal'],
+  'fields.nulls': ['decides if optional fields without a value are left out or null', 'off', 'on'],
+  'points.order': ['sets the order of recovery points in their list', 'shuffled', 'chronological'],
+  'dr.phases': ['decides if the phases of disaster-readiness operations have readable names', 'named', 'opaque'],
+  'dr.disclosed': ['decides if sources and configurations have their optional fields', 'all', 'minimal'],
   'dr.operations': [
-    'the fields of an operation in a configuration: all, all but its id, or only what the interface names',
+    'sets which fields the operations in a configuration have: all, all except operationId, or only the documented ones',
     'full',
     'withoutIds',
     'asNamed',
   ],
-  'dr.readinessWord': ['the word for a configuration that is ready', 'ready', 'Ready', 'protected'],
-  'reset.repeat': ['a reset of what was reset already', 'ok', 'notFound'],
-  'discard.window': ['which text decides when a discard is allowed', 'table', 'errorsRule4'],
-  'activate.receipt': ['the fields of the receipt of an activation', 'full', 'idOnly', 'opaque'],
-  'alerts.refreshPaused': ['a refresh of a paused alert', 'keeps', 'rejects'],
+  'dr.readinessWord': [
+    'sets the value of readiness.state for a configuration that is ready',
+    'ready',
+    'Ready',
+    'protected',
+  ],
+  'reset.repeat': ['decides if a reset that finds no protection succeeds or fails with 404', 'ok', 'notFound'],
+  'discard.window': [
+    'sets which passage of the API documentation decides when a discard is allowed',
+    'table',
+    'errorsRule4',
+  ],
+  'activate.receipt': ['sets which fields the response of activate has', 'full', 'idOnly', 'opaque'],
+  'alerts.refreshPaused': ['decides if a refresh of a paused alert keeps the state or is rejected', 'keeps', 'rejects'],
   'alerts.cache': [
-    'lastKnownState and lastStateCheck move by refresh only, or with each evaluation',
+    'decides if lastKnownState and lastStateCheck change only by a refresh, or with each evaluation',
     'refreshOnly',
     'live',
   ],
   'contactPoints.deploys': [
-    'in which regions the service deploys a contact point without being told',
+    'sets the regions to which the service deploys a contact point by itself',
     'whenUsed',
     'everywhere',
     'never',
   ],
-  'createApp.provisions': ['a new database gets an environment by itself, or not', 'none', 'databases'],
-  'envVars.order': ['the order in which the control surface shows variables', 'asGiven', 'byName'],
-  masking: ['the form of a masked secret', '****'],
-  'rate.limit': ['requests per second and token', 'off', 1],
-  'rate.retryAfter': ['how a 429 says when to come back', 'seconds', 'date', 'absent'],
+  'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
+  'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
+  masking: ['shows the form of a masked secret, which is fixed', '****'],
+  'rate.limit': ['sets the maximum number of requests per second and token', 'off', 1],
+  'rate.retryAfter': ['sets the form of the Retry-After header of a 429 response', 'seconds', 'date', 'absent'],
 } as const;
 
 type Registry = typeof registry;
 
-/** Stands for any number where a value is a number, and for the word itself otherwise. */
+/** The type of an option's value: any number if the default is a number; otherwise exactly one of the given values. */
 type AnyOf<Value> = Value extends number ? number : Value;
 
-/** The values of all readings, by name. */
+/** The values of all simulator options, by name. */
 export type Readings = {
   readonly [N in keyof Registry]: Registry[N] extends readonly [string, ...infer Values]
     ? AnyOf<Values[number]>
     : never;
 };
 
-/** Lists every reading with its values as text for users; N stands for any whole number. */
+/** Lists every simulator option with its possible values for users; N stands for any whole number. */
 export const everyReading = Object.entries(registry).map(([name, [does, ...values]]) => {
   const isAmount = values.some((value) => typeof value === 'number');
   return { name, does, values: isAmount ? [String(values[0]), 'N'] : values.map(String) };
 });
 
-/** Returns the readings with their default values. */
+/** Returns the default values of all simulator options. */
 export function defaultReadings(): Readings {
   return Object.fromEntries(Object.entries(registry).map(([name, [, initial]]) => [name, initial])) as Readings;
 }
 
-/** Applies changes `{NAME: VALUE}` from a user to the readings; returns a sentence instead when a name or value is wrong. */
+/**
+ * Changes simulator options as a user asks, for example `{"lists.order": "shuffled"}`; returns an error message if a name or value is
+ * wrong.
+ */
 export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
   const next: Record<string, string | number> = { ...from };
   for (const [name, given] of Object.entries(changes)) {
     const values = everyReading.find((reading) => reading.name === name)?.values;
-    if (values === undefined) return `there is no reading "${name}"`;
+    if (values === undefined) return `the simulator has no option "${name}"`;
     const value = parse(values, given);
-    if (value === undefined) return `reading "${name}" is one of ${values.join(', ')}, not ${JSON.stringify(given)}`;
+    if (value === undefined)
+      return `simulator option "${name}" must be one of ${values.join(', ')}, not ${JSON.stringify(given)}`;
     next[name] = value;
   }
   return next as Readings;

@@ -1,6 +1,6 @@
 /**
- * Simulates the service in memory, without sockets. `handle` takes a request and returns what a client would receive. http/listen.ts serves
- * a simulator over a network; tests call it directly, on a virtual clock.
+ * Simulates the hosting service in memory, without sockets. `handle` takes a request and returns what a client would receive.
+ * http/listen.ts serves a simulator over a network; tests call `handle` directly, with a virtual clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -22,31 +22,31 @@ import { namedWorld, type StartWorld } from './worlds.ts';
 
 /** The options of a simulator. Each option has a default. */
 export interface SimulatorOptions {
-  /** The world with which the simulator starts, and to which a reset returns. */
+  /** The data with which the simulator starts, and to which a reset returns. */
   readonly world?: StartWorld;
-  /** The state from disk with which the simulator continues. */
+  /** The state of an earlier run, read from disk, with which the simulator continues. */
   readonly resume?: KeptState;
   readonly clock?: ClockMode;
-  /** The values of readings that differ from the defaults, by name. */
+  /** The values of simulator options, by name; other options keep their defaults. */
   readonly readings?: Readonly<Record<string, unknown>>;
-  /** The seed of ids. The same seed gives the same ids. */
+  /** The seed of generated ids: the same seed gives the same ids. */
   readonly seed?: string;
-  /** The journal of the state file, to which every commit is written. */
+  /** The journal of the state file, to which all changes are written. */
   readonly journal?: Journal;
-  /** The delay of every public request, in milliseconds of wall time. */
+  /** A delay for every public request, in milliseconds of wall time. */
   readonly latencyMs?: number;
-  /** Waits in wall time, for delays. */
+  /** Waits for a number of milliseconds of wall time; used for delays. */
   readonly wait?: (ms: number) => Promise<void>;
   /** Returns wall time, for the real clock, rate limits and measured durations. */
   readonly wallNow?: () => number;
-  /** Receives a line of text about every bug of the simulator. */
+  /** Receives one line of text about every bug of the simulator. */
   readonly log?: (line: string) => void;
 }
 
-/** A running simulator. */
+/** A simulator that runs in this process; `handle` answers its requests. */
 export type Simulator = ReturnType<typeof createSimulator>;
 
-/** Makes a simulator, which runs in this process. */
+/** Creates a simulator that runs in this process. */
 export function createSimulator(options: SimulatorOptions = {}) {
   const { wallNow = Date.now, latencyMs = 0 } = options;
   const { wait = sleep, log = () => undefined } = options;
@@ -73,17 +73,17 @@ export function createSimulator(options: SimulatorOptions = {}) {
       if (path === '/') return Promise.resolve(servePage(request));
       return Promise.resolve(service.nothingHere());
     },
-    /** Advances the virtual clock. */
+    /** Advances the virtual clock by `ms` milliseconds. */
     advance: (ms: number) => clockwork.advance(ms),
     /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Replaces the world by a given one, or by the one with which the simulator started. */
+    /** Replaces the simulator's data by the given data, or by the data with which the simulator started. */
     reset,
-    /** The world and the ledger, for tests. */
+    /** The simulator's data and its change log, for tests. */
     store: clockwork.store,
-    /** Returns the longest body that the simulator takes at an address, in bytes. */
+    /** Returns the maximum body size for a URL, in bytes. */
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
-    /** Stops an advance of the clock that takes long, because the simulator is about to close. */
+    /** Interrupts a long advance of the clock, because the simulator is about to close. */
     stop: () => clockwork.stop(),
     close: () => clockwork.close(),
   };
@@ -98,13 +98,13 @@ function startWorld(options: SimulatorOptions, world: StartWorld, now: number, a
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
-/** Moves a saved world to the present time. Every timer keeps its remaining delay. */
+/** Moves saved data to the present time: every timer keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
   const rows = rowsOf(world, timers).map((timer) => ({ ...timer, at: timer.at - world.now + now }));
   return { ...withRows(world, timers, rows), now };
 }
 
-/** Removes the ledger and the faults from a saved world, because a reset does not restore them. */
+/** Removes the change log and the faults from saved data, because a reset does not restore them. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...withRows(world, faults, []), ledger: [], ledgerSeq: 0 };
 }

@@ -11,9 +11,9 @@ import { createSimulator, type Simulator, type SimulatorOptions } from './simula
 
 /** The options of a simulator that listens on a socket. */
 export interface StartOptions extends Omit<SimulatorOptions, 'world' | 'journal' | 'resume'>, Partial<ListenOptions> {
-  /** The world with which the simulator starts: `demo`, `empty`, or the path of a saved world. */
+  /** The data with which the simulator starts: `demo`, `empty`, or the path of a file with saved data. */
   readonly world?: string;
-  /** The path of the state file, to which every commit is written. */
+  /** The path of the state file, to which all changes are written. */
   readonly state?: string;
 }
 
@@ -31,11 +31,11 @@ export async function startSimulator(options: StartOptions = {}): Promise<Listen
   return listen(make, { host, port });
 }
 
-/** Makes a simulator that keeps its state in a file. The file is locked until the simulator is closed. */
+/** Creates a simulator that keeps its state in a file. The file is locked until the simulator is closed. */
 function withState(path: string, options: SimulatorOptions): Simulator {
   const isOther = statSync(path, { throwIfNoEntry: false })?.isFile() === false;
-  if (isOther) throw new BadOption(`--state ${path} cannot be used: it is no file`);
-  const unusable = (why: string) => `--state ${path} cannot be used: ${why}; the file is left as it is`;
+  if (isOther) throw new BadOption(`--state ${path} cannot be used: the path is not a file`);
+  const unusable = (why: string) => `--state ${path} cannot be used: ${why}; the file was not changed`;
   const release = orBadOption(() => lock(path), unusable);
   try {
     const resume = orBadOption(() => readState(path, collectionNames), unusable);
@@ -47,7 +47,7 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Runs `work`; turns an error into a BadOption, whose message `said` makes. */
+/** Runs `work`; converts an error into a `BadOption` with the message that `said` returns. */
 function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();
@@ -56,7 +56,7 @@ function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   }
 }
 
-/** Reads a saved world from a file: one that the control surface gave, or a state file that no simulator uses. */
+/** Reads saved data from a file: the JSON that `GET /_sim/world` returned, or a state file that no simulator uses. */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(

@@ -6,16 +6,16 @@ import { regions, type Token, tokens } from './accounts/records.ts';
 import type { SavedWorld } from './store/saved.ts';
 import type { Store, World } from './store/store.ts';
 
-/** The world with which the simulator starts: one of two named worlds, or a saved one. */
+/** The data with which the simulator starts: one of the two built-in data sets, or saved data. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
-/** Makes an empty world. */
+/** Returns data without any region, account, app or environment, to which the built-in data sets are added. */
 function blankWorld(now: number, seed: string): SavedWorld {
   const settings = [{ key: 'readings', value: defaultReadings() }];
   return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };
 }
 
-/** Makes one of the named worlds, with an empty ledger. */
+/** Returns one of the built-in data sets, with an empty change log. */
 export function namedWorld(store: Store, name: 'demo' | 'empty', now: number, seed: string): SavedWorld {
   store.load(blankWorld(now, seed));
   store.transact(now, undefined, (world) => {

@@ -97,7 +97,7 @@ describe('a reset that itself begins the clean-up', () => {
     await world.run(30_000);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toBe('False/CleanupPending');
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/CleanupPending');
-    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('retry the same reset');
+    expect(sentenceOf(world, 'DisasterReset', 'wipe')).toContain('send the same reset again');
     expect(world.operator.engine.metricsSnapshot().oldestDoubtSeconds).toBe(0);
 
     await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });

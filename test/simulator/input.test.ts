@@ -34,7 +34,7 @@ describe('a field that the interface does not name', () => {
     const on = box({ readings: { 'fields.unknown': 'refused' } });
     const missing = { appId: 'app_none', prot: 81 };
 
-    expect((await on.post('/app', app)).body).toEqual({ error: 'prot is not a known field' });
+    expect((await on.post('/app', app)).body).toEqual({ error: 'prot is not a field or parameter of this endpoint' });
     expect((await on.get('/apps?acountId=acc_other')).status).toBe(400);
     expect((await on.patch('/app', missing)).status).toBe(404);
     expect(on.ledger()).toEqual([]);

@@ -4,26 +4,26 @@ import type { World } from '../store/store.ts';
 import { type Account, accounts, type CredentialRecord, credentials, type MembershipRecord } from './records.ts';
 import { memberships, type Permission, type Scope, tokens } from './records.ts';
 
-/** Finds the caller to whom a token belongs; refuses with 401 without a valid token. */
+/** Finds the caller to whom a token belongs; fails with 401 if the token is missing, unknown or not a user token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
   const token = authorization === undefined ? undefined : world.of(tokens).get(authorization);
   if (token === undefined) throw new RequestRefusal(401, 'user not authenticated');
-  if (token.kind !== 'user') throw new RequestRefusal(401, 'this interface accepts only the user token');
+  if (token.kind !== 'user') throw new RequestRefusal(401, 'this API accepts only user tokens');
   return { token, memberships: world.of(memberships).where('token', token.token) };
 }
 
-/** Refuses with 403 unless the caller's token holds every one of these scopes. */
+/** Fails with 403 if the caller's token lacks one of the given scopes. */
 export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   const missing = scopes.find((scope) => !caller.token.scopes.includes(scope));
   if (missing !== undefined) throw forbidden(`the token lacks the scope ${missing}`);
 }
 
-/** Finds an account by its id; refuses with 404 when there is none. */
+/** Finds an account by its id; fails with 404 if no account has this id. */
 export function accountNamed(world: World, accountId: string): Account {
   return found(world.of(accounts).get(accountId), 'account not found');
 }
 
-/** Finds the caller's membership in an account; refuses with 404 for an unknown account, and with 403 without a membership. */
+/** Finds the caller's membership in an account; fails with 404 if the account is unknown, and with 403 if the caller is not a member. */
 export function memberOf(call: AreaCall, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
@@ -31,48 +31,51 @@ export function memberOf(call: AreaCall, accountId: string): MembershipRecord {
   return membership;
 }
 
-/** Finds the caller's membership in an account; refuses with 403 unless the caller is an admin of it. */
+/** Finds the caller's membership in an account; fails with 403 unless the caller is an admin of this account. */
 export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
   const membership = memberOf(call, accountId);
-  if (membership.role !== 'admin') throw forbidden('this needs admin permission');
+  if (membership.role !== 'admin') throw forbidden('this request needs admin permission');
   return membership;
 }
 
 /**
- * Finds the caller's membership in an account; refuses with 403 unless the membership has a permission. Even an admin has a permission only
- * when it was given.
+ * Finds the caller's membership in an account; fails with 403 unless the membership has the given permission. An admin does not get these
+ * permissions automatically.
  */
 export function permittedIn(call: AreaCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
   if (!membership.permissions.includes(permission)) {
     const name = { manageMembers: 'Manage Members', secretsAccess: 'Secrets Access' }[permission];
-    throw forbidden(`this needs the permission ${name}`);
+    throw forbidden(`this request needs the permission ${name}`);
   }
   return membership;
 }
 
-/** Returns the caller's current account, which a request without accountId is about; refuses with 404 when no current account is set. */
+/**
+ * Returns the current account of the caller, which is used when a request has no accountId; fails with 404 if the user of this token has no current account.
+ */
 export function currentAccount(call: AreaCall): string {
-  return found(call.caller.token.currentAccountId, 'no current account is set');
+  return found(call.caller.token.currentAccountId, 'the user of this token has no current account');
 }
 
-/** Tells if a member sees only the environments that are assigned to them. */
+/** True if the member sees only the environments that an admin assigned to this member. */
 export function isRestricted(world: World, membership: MembershipRecord): boolean {
   if (membership.role === 'admin' || membership.allowedAppEnvIds.length === 0) return false;
   return world.of(accounts).get(membership.accountId)?.memberEnvAccess === true;
 }
 
-/** Tells if a member may see and change an environment. */
+/** True if the member may see and change the environment. */
 export function maySee(world: World, membership: MembershipRecord, appEnvId: string): boolean {
   return !isRestricted(world, membership) || membership.allowedAppEnvIds.includes(appEnvId);
 }
 
 /**
- * Refuses the id of a credential: with 404 when the account has no such credential, and with 400 when the credential is of another kind.
+ * Checks the id of a credential in a request: fails with 404 if the account has no such credential, and with 400 if the credential is of
+ * the wrong kind.
  */
 export function requireCredential(world: World, field: string, named: CredentialRecord): void {
   const { credentialId, accountId, kind } = named;
   const credential = world.of(credentials).get(credentialId);
-  if (credential?.accountId !== accountId) throw notFound(`${field}: credential not found`);
-  if (credential.kind !== kind) throw invalid(`${field} must name a credential of the kind ${kind}`);
+  if (credential?.accountId !== accountId) throw notFound(`${field}: the account has no such credential`);
+  if (credential.kind !== kind) throw invalid(`${field} must be the id of a credential of the kind ${kind}`);
 }

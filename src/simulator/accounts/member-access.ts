@@ -7,7 +7,7 @@ import { notFound } from '../http/refusal.ts';
 import { single } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** Serves the requests that show and set the environments a member may see. */
+/** Serves GET and PATCH /member/env-access, which show and set the environments that a member may see. */
 export const memberAccess: Area = {
   collections: [],
   routes: [
@@ -34,7 +34,7 @@ function patchAccess(call: AreaCall): AreaAnswer {
   const membership = memberNamed(world, accountId, required(body, 'membershipId', text()));
   const allowedAppEnvIds = [...new Set(optional(body, 'allowedAppEnvIds', list(text())))];
   const strange = allowedAppEnvIds.some((appEnvId) => environmentNamed(world, appEnvId).accountId !== accountId);
-  if (strange) throw notFound('the account has no such app environment');
+  if (strange) throw notFound('the account has no app environment with this id');
   const next = { ...membership, allowedAppEnvIds };
   world.change(memberships, next, 'memberAccess.updated', { allowedAppEnvIds });
   return ok(shown(world, next));
@@ -42,7 +42,7 @@ function patchAccess(call: AreaCall): AreaAnswer {
 
 function memberNamed(world: World, accountId: string, membershipId: string): MembershipRecord {
   const membership = world.of(memberships).get(membershipId);
-  if (membership?.accountId !== accountId) throw notFound('the account has no such member');
+  if (membership?.accountId !== accountId) throw notFound('the account has no member with this membershipId');
   return membership;
 }
 

@@ -1,24 +1,24 @@
 import { choice, fields, flag, list, must, type ReadFields, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 
-/** A scope of a token, which permits some requests. */
+/** A scope of an API token, such as `svc:read`; each endpoint needs certain scopes. */
 export type Scope = 'svc:read' | 'svc:write:config' | 'svc:write:deploy' | 'svc:write:dangerous';
 
-/** Lists every scope that a token may have. */
+/** All scopes that an API token may have. */
 export const everyScope: readonly Scope[] = ['svc:read', 'svc:write:config', 'svc:write:deploy', 'svc:write:dangerous'];
 
-/** The settings of an account. */
+/** The settings of an account that a control request (/_sim) can set, each with the function that validates it. */
 export const accountFields = { name: text(), memberEnvAccess: flag, sandboxEntitlement: flag };
 
-/** An account: a customer of the service. */
+/** An account of the hosting service; apps, environments and contact points belong to an account. */
 export interface Account extends Required<ReadFields<typeof accountFields>> {
   readonly accountId: string;
 }
 
-/** The collection of all accounts. */
+/** All accounts in the simulator's data. */
 export const accounts = collection<Account>('accounts', (account) => account.accountId);
 
-/** A token, by which a request proves who sends it. */
+/** An API token. A request sends the token in its Authorization header to show who the caller is. */
 export interface Token {
   readonly token: string;
   readonly kind: 'user' | 'environment';
@@ -26,10 +26,10 @@ export interface Token {
   readonly currentAccountId?: string;
 }
 
-/** The collection of all tokens. */
+/** All API tokens in the simulator's data. */
 export const tokens = collection<Token>('tokens', (token) => token.token);
 
-/** Reads a membership. */
+/** Validates a membership in a control request (/_sim): the account, the role and the permissions. */
 export const membershipFields = fields({
   accountId: must(text()),
   membershipId: text(),
@@ -44,37 +44,40 @@ export interface MembershipRecord extends Required<ReturnType<typeof membershipF
   readonly allowedAppEnvIds: readonly string[];
 }
 
-/** A permission that even an admin of an account has only when it was given. */
+/** A permission that even an admin of an account has only if it was granted explicitly. */
 export type Permission = MembershipRecord['permissions'][number];
 
-/** The collection of all memberships, indexed by token and by account. */
+/** All memberships in the simulator's data, indexed by token and by account. */
 export const memberships = collection<MembershipRecord>('memberships', (membership) => membership.membershipId, {
   token: (membership) => membership.token,
   account: (membership) => membership.accountId,
 });
 
-/** Reads what a region supports. */
+/** Validates the features that a region supports: Functions, sandboxes and disaster readiness. */
 export const supportFields = fields({ functions: flag, sandbox: flag, disasterReadiness: flag });
 
-/** A region of the service. */
+/** A region in which the service hosts environments. */
 export interface Region {
   readonly name: string;
   readonly up: boolean;
   readonly supports: Required<ReturnType<typeof supportFields>>;
 }
 
-/** The collection of all regions. */
+/** All regions in the simulator's data. */
 export const regions = collection<Region>('regions', (region) => region.name);
 
-/** Reads a credential. */
+/** Validates a credential in a control request (/_sim). */
 export const credentialFields = fields({
   credentialId: text(),
   accountId: must(text()),
   kind: must(choice(['storage', 'llm', 'registry'])),
 });
 
-/** A credential that the Credentials API of the service keeps; requests refer to it only by its id. */
+/**
+ * A credential of an account, such as a registry password. The real service keeps it in its Credentials API; requests refer to it only by
+ * id.
+ */
 export type CredentialRecord = Required<ReturnType<typeof credentialFields>>;
 
-/** The collection of all credentials. */
+/** All credentials in the simulator's data. */
 export const credentials = collection<CredentialRecord>('credentials', (credential) => credential.credentialId);

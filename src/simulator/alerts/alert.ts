@@ -5,7 +5,7 @@ import { date } from '../public/shape.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** The metrics that an alert can watch, with suggested thresholds. */
+/** The metrics that an alert can watch, each with the default threshold that the API documentation gives. */
 export const metricThresholds = {
   cpu_percent: 80,
   memory_percent: 80,
@@ -24,19 +24,22 @@ export const metricThresholds = {
   ingress_p99_latency: 5,
 } as const;
 
-/** The name of a metric. */
+/** The name of a metric, such as `cpu_percent`. */
 export type MetricName = keyof typeof metricThresholds;
 
 /** The names of all metrics that an alert can watch. */
 export const metricNames = Object.keys(metricThresholds) as MetricName[];
 
-/** How long the condition of an alert may have to hold before the alert fires, in minutes. */
+/**
+ * The allowed values of an alert's `duration`, and their length in minutes. An alert fires once its condition has been met for this
+ * duration.
+ */
 export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 30, '1h': 60 } as const;
 
-/** The words for how long the condition of an alert may have to hold. */
+/** The allowed values of an alert's `duration`, such as `5m`. */
 export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
 
-/** The time ranges over which the query of an alert may look back. */
+/** The allowed values of an alert's `queryRange`: the period of metric data that the query of the alert covers. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** The fields that POST /app-env/alert and PATCH /alert both take. */
@@ -47,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** The way to combine the values of several containers into one value. */
+  /** The calculation that combines the values of several containers into one value. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
@@ -61,8 +64,8 @@ const metricValue: Reads<number | null | 'error'> = (value, name) => {
 };
 
 /**
- * Reads the value that a metric of an environment has until the next value is set: a number, null for no data, or "error" for a query that
- * fails.
+ * Validates the control request that sets a metric of an environment. The value is a number, null (no data) or "error" (the query fails),
+ * and stays until it is set again.
  */
 export const metricFields = fields({
   appEnvId: must(text()),
@@ -71,18 +74,18 @@ export const metricFields = fields({
   pods: list(number(), { max: 1000 }),
 });
 
-/** A metric of an environment whose value was set. */
+/** A metric of an environment whose value a control request has set. */
 export type Metric = Required<ReturnType<typeof metricFields>>;
 
-/** The collection of metrics whose values were set; every other metric has no data. */
+/** All metric values that control requests have set; a metric without a stored value has no data. */
 export const metrics = collection<Metric>('metrics', metricKey, { environment: ({ appEnvId }) => appEnvId });
 
-/** Returns the key of a metric of an environment in the collection of metrics. */
+/** Returns the key under which the simulator stores a metric of an environment. */
 function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): string {
   return `${appEnvId}/${metric}`;
 }
 
-/** Combines the values of a metric into the one value that an alert compares with its threshold. */
+/** Combines the values of several pods into the one value that an alert compares with its threshold. */
 function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
@@ -102,7 +105,7 @@ const aggregate: Readonly<Record<Alert['aggregation'], Aggregate>> = {
 /** The states that an alert can have. */
 type AlertState = 'Normal' | 'Pending' | 'Firing' | 'NoData' | 'Error';
 
-/** An alert: a rule on a metric of an environment. */
+/** An alert: a rule that compares a metric of an environment with a threshold. */
 export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, 'description'> {
   readonly alertId: string;
   readonly appEnvId: string;
@@ -110,24 +113,24 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state that clients see; it may lag behind the state that the simulator has found. */
+  /** The cached state of the alert, which clients see; a change of `liveState` may reach the cached state later. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
   /** The state that the simulator found when it last evaluated the alert. */
   readonly liveState: AlertState;
-  /** The time since which the condition of the alert is met without a break; undefined while it is not met. */
+  /** The time since which the alert's condition has been met without interruption; undefined while the condition is not met. */
   readonly metSince?: number | undefined;
   readonly createdAt: number;
 }
 
-/** The collection of all alerts. */
+/** All alerts in the simulator's data, indexed by environment, by contact point and by name. */
 export const alerts = collection<Alert>('alerts', (alert) => alert.alertId, {
   environment: (alert) => alert.appEnvId,
   contactPoint: (alert) => alert.contactPointIds,
   name: (alert) => `${alert.appEnvId}/${alert.name}`,
 });
 
-/** Finds an alert by its id; refuses with 404 when there is none. */
+/** Finds an alert by its id; fails with 404 if no alert has this id. */
 export function alertNamed(world: World, alertId: string): Alert {
   return found(world.of(alerts).get(alertId), 'alert not found');
 }
@@ -137,7 +140,7 @@ export function alertsUsing(world: World, contactPointId: string): readonly Aler
   return world.of(alerts).where('contactPoint', contactPointId);
 }
 
-/** Removes an alert from the world. */
+/** Deletes an alert from the simulator's data. */
 export function removeAlert(world: World, alert: Alert): void {
   world.remove(alerts, alert, 'alert.deleted', { name: alert.name, appEnvId: alert.appEnvId });
 }
@@ -148,7 +151,7 @@ export function removeAlertsOf(world: World, appEnvId: string): void {
   for (const metric of world.of(metrics).where('environment', appEnvId)) world.of(metrics).remove(metricKey(metric));
 }
 
-/** Formats the contact points of an alert as responses show them. */
+/** Formats the contact points of an alert for the response of an alert request. */
 export function shownContactPoints(world: World, alert: Alert): readonly object[] {
   return alert.contactPointIds.flatMap((contactPointId) => {
     const point = world.of(contactPoints).get(contactPointId);
@@ -156,12 +159,12 @@ export function shownContactPoints(world: World, alert: Alert): readonly object[
   });
 }
 
-/** Formats the rule of an alert as responses show it: metric, condition and times. */
+/** Formats the rule of an alert for a response: metric, condition and durations. */
 export function ruleOf({ metric, operator, threshold, duration, aggregation, queryRange }: Alert): object {
   return { metric, operator, threshold, duration, aggregation, queryRange };
 }
 
-/** Formats a whole alert as responses show it. */
+/** Formats an alert with all its fields for a response. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
     alertId: alert.alertId,
@@ -192,13 +195,13 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates the work of evaluating all alerts every 15 seconds over a span of time. */
+/** Estimates the work of evaluating all alerts every 15 seconds over `ms` milliseconds of clock time. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
 }
 
-/** Evaluates all alerts when the timer fires, and schedules the next evaluation; stops when no alert is left. */
+/** Evaluates all alerts when the evaluation timer fires, and schedules the next evaluation if at least one alert exists. */
 export function evaluateOnTime(world: World): void {
   if (world.of(alerts).size === 0) return;
   evaluateAll(world);
@@ -212,7 +215,10 @@ export function evaluateAll(world: World): void {
   }
 }
 
-/** Returns an alert after a change. If its condition changed, the new condition must hold for its whole duration before the alert fires. */
+/**
+ * Returns an alert with changed fields. If the alert's condition changed, the new condition must be met for the whole duration before the
+ * alert fires.
+ */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
   return isSame ? changed : { ...changed, metSince: undefined };
@@ -221,8 +227,8 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
 /**
- * Enables or disables an alert. After it is enabled again, its condition must hold for the whole duration; but an alert that was firing
- * keeps firing.
+ * Enables or disables an alert. An alert that is enabled again waits for its whole duration before it fires; if it was firing when it was
+ * disabled, it keeps firing.
  */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;

@@ -15,7 +15,7 @@ import { shownAlert, shownContactPoints, toggled, withNewCondition } from './ale
 
 const { name: alertName, metric, operator, threshold, duration } = ruleFields;
 
-/** The fields that make up the rule of a new alert; description, aggregation and queryRange are optional. */
+/** The fields of the rule in POST /app-env/alert; description, aggregation and queryRange are optional. */
 const newRule = {
   ...ruleFields,
   name: must(alertName),
@@ -86,14 +86,14 @@ function createdAlert(world: World, alert: Alert): object {
   return { alertId, name, ...ruleOf(alert), enabled, lastKnownState, contactPoints: shownContactPoints(world, alert) };
 }
 
-/** Refuses a metric that an environment does not have: databases have no ingress, and so no ingress metrics. */
+/** Fails with 400 if the metric is an ingress metric and the environment is a database, because databases have no ingress. */
 function requireMetric(world: World, { appId }: Environment, metric: MetricName): void {
   if (metric.startsWith('ingress_') && kindOf(appNamed(world, appId)) === 'database') {
     throw invalid('ingress metrics are unavailable for database environments');
   }
 }
 
-/** Reads the contact points of an alert, which a request names either by contactPointIds or by contactPointNames. */
+/** Reads the contact points of an alert from a request, which lists them either as contactPointIds or as contactPointNames. */
 function deliveredTo(world: World, accountId: string, body: BodyFields): readonly string[] {
   if (sent(body, 'contactPointIds') === sent(body, 'contactPointNames')) {
     throw invalid('exactly one of contactPointIds and contactPointNames is required');
@@ -114,8 +114,8 @@ function pointsById(world: World, accountId: string, body: BodyFields): readonly
 function pointsByName(world: World, accountId: string, body: BodyFields): readonly string[] {
   const ids = required(body, 'contactPointNames', names).map((name) => {
     const [point, other] = world.of(contactPoints).where('name', `${accountId}/${name}`);
-    if (point === undefined) throw notFound(`no contact point is called ${JSON.stringify(name)}`);
-    if (other !== undefined) throw rejected(world, `more than one contact point is called ${JSON.stringify(name)}`);
+    if (point === undefined) throw notFound(`no contact point has the name ${JSON.stringify(name)}`);
+    if (other !== undefined) throw rejected(world, `more than one contact point has the name ${JSON.stringify(name)}`);
     return point.contactPointId;
   });
   return [...new Set(ids)];
@@ -142,7 +142,7 @@ export const alertsArea: Area = {
   control: [
     control(
       'POST /metrics',
-      'the value of a metric from now on: {appEnvId, metric, value, pods?}',
+      'sets the value that a metric has from now on: {appEnvId, metric, value, pods?}',
       metricFields,
       ({ world, body: { appEnvId, metric, value, pods = [] } }) => {
         environmentNamed(world, appEnvId);
@@ -150,7 +150,7 @@ export const alertsArea: Area = {
         return ok({ appEnvId, metric });
       },
     ),
-    control('POST /alerts/evaluate', 'evaluates every rule now', nothing, ({ world }) => {
+    control('POST /alerts/evaluate', 'evaluates every alert now', nothing, ({ world }) => {
       evaluateAll(world);
       return ok({});
     }),

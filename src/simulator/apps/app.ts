@@ -6,19 +6,22 @@ import { creatablePresets, isDatabase, knownPresets } from './presets.ts';
 import { requireFree } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
 
-/** The default settings of a job. The interface does not name the concurrency setting, so settings with unknown names are kept too. */
+/**
+ * The settings of a job (`jobConfig`). The API documentation does not give the name of the concurrency setting, so unknown names are stored
+ * too.
+ */
 export type JobConfig = Readonly<Record<string, string | number | boolean>>;
 
-/** Reads a TCP port. */
+/** Validates a TCP port. */
 export const port = number({ min: 1, max: 65_535, whole: true });
 
-/** Reads a text, which may be empty. */
+/** Validates a string, which may be empty. */
 export const anyText = text({ min: 0 });
 
-/** Reads a reference to an image; checks the form of the reference, but not whether the image can be pulled. */
-export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'is not an image reference', { max: 1000 });
+/** Validates the form of an image reference; does not check that the image exists. */
+export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'an image reference', { max: 1000 });
 
-/** The three git fields of an app, which a request must send together. */
+/** The three git fields of an app. A request that sends one of them must send all three. */
 export const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
 
 /** The fields that POST /app and PATCH /app both take. */
@@ -33,7 +36,7 @@ const sharedFields = {
   image: imageReference,
 };
 
-/** The fields of POST /app that become settings of the app as they are. */
+/** The fields of POST /app that are stored in the app unchanged. */
 export const newFields = {
   ...sharedFields,
   ...gitFields,
@@ -43,7 +46,7 @@ export const newFields = {
   isCliDeployment: flag,
 };
 
-/** The fields of PATCH /app that become settings of the app as they are. */
+/** The fields of PATCH /app that are stored in the app unchanged. */
 export const changedFields = {
   ...sharedFields,
   builder: text(),
@@ -56,10 +59,10 @@ export const changedFields = {
 
 type AppSettings = ReadFields<typeof newFields> & ReadFields<typeof changedFields>;
 
-/** The settings that an app always has, because they have defaults. */
+/** The settings that every app has, because the API gives them default values. */
 type DefaultedSetting = 'dockerPreset' | 'contextDir' | 'useImage' | 'builder' | 'isCliDeployment';
 
-/** An app: the settings that all its environments share. */
+/** An app: the settings that all environments of the app share. */
 export interface App extends Omit<AppSettings, DefaultedSetting>, Required<Pick<AppSettings, DefaultedSetting>> {
   readonly appId: string;
   readonly accountId: string;
@@ -67,23 +70,23 @@ export interface App extends Omit<AppSettings, DefaultedSetting>, Required<Pick<
   readonly jobConfig?: JobConfig;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** Whether the sandbox workloads of the app have been terminated. */
+  /** The result of terminating the sandbox workloads of the app; the app can be deleted only when the result is `done`. */
   readonly sandboxTermination: 'done' | 'pending' | 'failed';
-  /** True once a deletion of the app has begun: the service allocates nothing new for the app. */
+  /** True once a deletion of the app has started: the service then creates no new sandboxes for the app. */
   readonly deletionStarted: boolean;
 }
 
-/** The collection of all apps. */
+/** All apps in the simulator's data, indexed by account, name and slug. */
 export const apps = collection<App>('apps', (app) => app.appId, {
   account: (app) => app.accountId,
   name: (app) => `${app.accountId}/${app.name}`,
   slug: (app) => app.slug,
 });
 
-/** The fields of a new app; only the account and the name are required. */
+/** The fields of a new app; only accountId and name are required. */
 export type NewApp = Pick<App, 'accountId' | 'name'> & Partial<Omit<App, 'slug' | 'createdAt' | 'updatedAt'>>;
 
-/** Creates an app with a new id. Only code that builds a world by hand gives the id itself. */
+/** Creates an app. The app gets a new id, except in the demo data and after a recovery, where the caller of this function sets the id. */
 export function createApp(world: World, from: NewApp): App {
   accountNamed(world, from.accountId);
   requireFreeAppName(world, from.accountId, from.name);
@@ -105,24 +108,24 @@ export function createApp(world: World, from: NewApp): App {
   return app;
 }
 
-/** Finds an app by its id; refuses with 404 when there is none. */
+/** Finds an app by its id; fails with 404 if no app has this id. */
 export function appNamed(world: World, appId: string): App {
   return found(world.of(apps).get(appId), 'app not found');
 }
 
-/** Says which kind of workload an app is, by its preset. */
+/** Returns the type of workload that an app runs, which depends on the app's dockerPreset. */
 export function kindOf(app: Pick<App, 'dockerPreset'>): 'app' | 'database' | 'function' | 'job' {
   if (app.dockerPreset === 'FUNCTION') return 'function';
   if (app.dockerPreset === 'JOB') return 'job';
   return isDatabase(app.dockerPreset) ? 'database' : 'app';
 }
 
-/** Refuses a name that another app of the account has, when the reading `names.apps` says that names are unique. */
+/** Fails if another app of the account has this name and the simulator option `names.apps` is `unique`. */
 export function requireFreeAppName(world: World, accountId: string, name: string): void {
   requireFree(world, 'apps', world.of(apps).where('name', `${accountId}/${name}`));
 }
 
-/** Turns a name into a part of an address; adds a number if that part is taken. */
+/** Turns a name into a slug, which can be part of a host name; appends a number if the slug is already in use. */
 export function freeSlug(name: string, taken: (slug: string) => boolean): string {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['app'];
   const base = words.join('-').slice(0, 40);

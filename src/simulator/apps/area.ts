@@ -10,7 +10,7 @@ import { type App, appNamed, apps, kindOf } from './app.ts';
 import { appPresets, databasePresets } from './presets.ts';
 import { creationFields, patchApp, patchFields, postApp, provision } from './write.ts';
 
-/** Serves apps, and the presets from which apps are made. An app holds the settings that its environments share. */
+/** Serves apps and the presets of apps. An app holds the settings that its environments share. */
 export const appsArea: Area = {
   collections: [apps],
   routes: [
@@ -26,7 +26,7 @@ export const appsArea: Area = {
   control: [
     control(
       'PATCH /apps/:id',
-      'sets the result of a deletion: {sandboxTermination?: done, pending or failed}',
+      'sets if the sandbox workloads of an app are terminated: {sandboxTermination?: done, pending or failed}',
       fields({ sandboxTermination: choice(['done', 'pending', 'failed']) }),
       ({ world, id, body }) => {
         world.of(apps).put({ ...appNamed(world, id), ...body });
@@ -39,7 +39,7 @@ export const appsArea: Area = {
 function getApp(call: AreaCall): AreaAnswer {
   const app = appNamed(call.world, required(call.query, 'appId', text()));
   const membership = memberOf(call, app.accountId);
-  if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to an environment of this app');
+  if (!isVisible(call.world, membership, app)) throw forbidden('you have no access to any environment of this app');
   return ok(single(call.world, 'app', shownApp(app)));
 }
 
@@ -50,7 +50,7 @@ function listApps(call: AreaCall): AreaAnswer {
   return ok({ apps: visible.map((app) => listedApp(call, app)) });
 }
 
-/** Tells if a member may see an app: a restricted member sees it only with one of its environments. */
+/** True if the member may see the app: a restricted member needs access to at least one environment of the app. */
 function isVisible(world: World, membership: MembershipRecord, app: App): boolean {
   if (!isRestricted(world, membership)) return true;
   return environmentsOf(world, app.appId).some(({ appEnvId }) => maySee(world, membership, appEnvId));
@@ -70,14 +70,16 @@ function deleteApp(call: AreaCall): AreaAnswer {
   return ok({ message: 'App deleted' });
 }
 
-/** Refuses to delete an app whose sandbox workloads still run, and marks the app so that nothing new is allocated for it. */
+/** Rejects the deletion of an app whose sandbox workloads are not terminated, and records in the app that its deletion has started. */
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
-  return { refusal: rejected(world, `the termination of sandbox workloads ${how}: try again`) };
+  return {
+    refusal: rejected(world, `the termination of the app's sandbox workloads ${how}: delete the app again later`),
+  };
 }
 
-/** Formats what a single app and one in a list have in common. */
+/** Formats the fields that GET /app and GET /apps both return for an app. */
 function namedApp({ appId, name, slug, gitNamespace, gitRepo }: App): object {
   return { appId, name, slug, gitProvider: gitRepo === undefined ? undefined : 'GITHUB', gitNamespace, gitRepo };
 }

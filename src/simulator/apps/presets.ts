@@ -1,4 +1,4 @@
-/** Makes the catalog entry of a preset for apps. The last version is the default. */
+/** Creates an entry of GET /app-presets for one preset. The last version is the default version. */
 function app(name: string, label: string, versions: readonly string[], marks: readonly string[] = []) {
   const isMarked = (mark: string) => (marks.includes(mark) ? true : undefined);
   return {
@@ -14,7 +14,7 @@ function app(name: string, label: string, versions: readonly string[], marks: re
   };
 }
 
-/** The catalog of presets for apps that are not managed services. */
+/** The presets of apps that are not managed services, as GET /app-presets returns them. */
 export const appPresets = [
   app('NEXT_JS', 'Next.js', ['NEXT_JS_NODE_JS_20', 'NEXT_JS_NODE_JS_22']),
   app('REMIX', 'Remix', ['REMIX_NODE_JS_20', 'REMIX_NODE_JS_22']),
@@ -34,15 +34,15 @@ export const appPresets = [
 ];
 
 /**
- * Makes the catalog entry of a managed service. Its limits are the disk in gigabytes and the number of replicas; CouchDB runs on a single
- * node.
+ * Creates an entry of GET /database-presets for one managed service. The limits are the disk size in gigabytes and the number of replicas;
+ * CouchDB runs on a single node.
  */
 function database(name: string, label: string, versions: readonly string[], protocols: readonly string[]) {
   const limits = { maxDisk: 500, maxReplicas: name === 'COUCHDB' ? 1 : 3 };
   return { name, label, versions, defaultDockerPresetVersion: versions.at(-1), protocols, limits };
 }
 
-/** The catalog of presets that are managed services. */
+/** The presets of managed services, as GET /database-presets returns them. */
 export const databasePresets = [
   database('MONGODB', 'MongoDB', ['MONGODB_7', 'MONGODB_8'], ['mongodb']),
   database('POSTGRESQL', 'PostgreSQL', ['POSTGRESQL_15', 'POSTGRESQL_16', 'POSTGRESQL_17'], ['postgresql']),
@@ -53,23 +53,23 @@ export const databasePresets = [
   database('CLICKHOUSE', 'ClickHouse', ['CLICKHOUSE_24', 'CLICKHOUSE_25'], ['http', 'clickhouse']),
 ];
 
-/** The values of dockerPreset that POST /app accepts. */
+/** The values of `dockerPreset` that POST /app accepts. */
 export const creatablePresets: readonly string[] = [...appPresets, ...databasePresets].map((preset) => preset.name);
 
-/** The values of dockerPreset that PATCH /app accepts: all that POST /app accepts, and three older ones. */
+/** The values of `dockerPreset` that PATCH /app accepts: those of POST /app, and three older values. */
 export const knownPresets: readonly string[] = [...creatablePresets, 'NODE', 'METEOR', 'PYTHON'];
 
-/** Tells if a preset is a managed service. */
+/** True if the preset is a managed service, such as PostgreSQL. */
 export function isDatabase(preset: string): boolean {
   return databasePresets.some((each) => each.name === preset);
 }
 
-/** Returns the limits of a managed service; undefined for other presets. */
+/** Returns the disk and replica limits of a managed service; undefined for any other preset. */
 export function limitsOf(preset: string): { readonly maxDisk: number; readonly maxReplicas: number } | undefined {
   return databasePresets.find((each) => each.name === preset)?.limits;
 }
 
-/** Lists the versions of a preset; the list is empty for an unknown preset. */
+/** Lists the versions of a preset; the list is empty if the preset is unknown. */
 export function versionsOf(preset: string): readonly string[] {
   return [...appPresets, ...databasePresets].find((each) => each.name === preset)?.versions ?? [];
 }

@@ -13,13 +13,13 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that need checks of their own; the last four are sent for Databases & Services. */
-const ruledFields = 'accountId jobConfig startupConfig containers disk withPersistence databaseSettings'.split(' ');
+/** The fields of POST /app that need individual checks; the last four fields are only for Databases & Services. */
+const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
-/** The fields that POST /app takes. */
+/** All fields that POST /app accepts. */
 export const creationFields: readonly string[] = [...Object.keys(newFields), ...ruledFields];
 
-/** Creates an app: POST /app. */
+/** Handles POST /app, which creates an app. */
 export function postApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const accountId = required(body, 'accountId', text());
@@ -34,7 +34,7 @@ export function postApp(call: AreaCall): AreaAnswer {
 
 const provisioningMs = 2000;
 
-/** Creates the first environment of a new database, in the first region of the world. */
+/** Creates the first environment of a new database, in the first region of the simulator. */
 export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
   if (!world.of(apps).has(from.appId) || region === undefined) return;
@@ -58,13 +58,16 @@ function newApp(body: BodyFields): Pick<App, 'name'> & Partial<App> {
   });
 }
 
-/** Refuses a startup command in a request about an app, because startup commands belong to environments. */
+/** Fails if a request about an app contains `startupConfig`, because startup commands belong to environments. */
 function refuseStartup(body: BodyFields): void {
   if (sent(body, 'startupConfig'))
-    throw invalid('startupConfig is not accepted: startup commands belong to environments');
+    throw invalid('startupConfig is not accepted here: startup commands are set on environments');
 }
 
-/** Refuses more replicas or a larger disk than a managed service allows, and fields of environments with a wrong type. */
+/**
+ * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if an environment field has the wrong
+ * type.
+ */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
   if (limits === undefined) return;
@@ -97,29 +100,29 @@ const namedJobSettings = {
   backoffLimit: count,
 };
 
-/** Reads the job settings that a request sent. */
+/** Validates the jobConfig of a request; fails if the app is not a Job app. */
 function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   const given = optional(body, 'jobConfig', object);
   if (given === undefined) return undefined;
-  if (preset !== 'JOB') throw invalid('jobConfig is for Job apps only');
+  if (preset !== 'JOB') throw invalid('only Job apps have a jobConfig');
   readFields(given, namedJobSettings);
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that may change the app. */
+/** The fields of PATCH /app that can change an app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
-/** The fields that PATCH /app takes. */
+/** All fields that PATCH /app accepts. */
 export const patchFields: readonly string[] = ['appId', ...settable, 'applyImmediately'];
 
-/** Changes an app: PATCH /app. */
+/** Handles PATCH /app, which changes an app. */
 export function patchApp(call: AreaCall): AreaAnswer {
   const { body, world } = call;
   const app = appNamed(world, required(body, 'appId', text()));
   const membership = memberOf(call, app.accountId);
   const affected = environmentsOf(world, app.appId);
   if (affected.some(({ appEnvId }) => !maySee(world, membership, appEnvId))) {
-    throw forbidden('you have no access to every environment of this app');
+    throw forbidden('you do not have access to every environment of this app');
   }
   const next = changed(world, app, body);
   const applyImmediately = optional(body, 'applyImmediately', flag) ?? false;
@@ -134,14 +137,16 @@ function save(world: World, app: App, names: readonly string[], applyImmediately
   for (const environment of environmentsOf(world, app.appId)) {
     const pendingChanges = [...new Set([...environment.pendingChanges, ...names])];
     const pending = { ...environment, pendingChanges, updatedAt: world.now };
-    // An environment that is stopped or was never deployed gets the changes with its next deployment.
+    // An environment that is stopped or was never deployed gets the changed settings with its next deployment.
     const deploys = applyImmediately && environment.deployed && environment.status !== 'stopped';
     if (deploys) apply(world, pending, app);
     else world.of(environments).put(pending);
   }
 }
 
-/** Deploys the pending changes of an environment: with a new version if they change the image or its build, otherwise with a restart. */
+/**
+ * Deploys the pending changes of an environment: with a new version if the changes affect the image or the build, otherwise by a restart.
+ */
 function apply(world: World, pending: Environment, app: App): void {
   const made = versionForChanges(world, pending, app);
   if (made === undefined) begin(world, pending, 'restart', 'apply');
@@ -168,12 +173,12 @@ function changed(world: World, app: App, body: BodyFields): App {
   }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage) {
-    throw invalid('image needs useImage true in the same request when the app is built from source');
+    throw invalid('the app is built from source: a request with image must also set useImage to true');
   }
   return withoutCleared(next);
 }
 
-/** Removes the fields of an app that a request clears by an empty text or an empty object. */
+/** Removes the fields of an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;
@@ -184,7 +189,7 @@ const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSec
 function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFields>): object {
   const { customDockerfileContent: custom, dockerfilePath: path } = given;
   if (custom !== undefined && path !== undefined) {
-    throw invalid('dockerfilePath and customDockerfileContent exclude each other');
+    throw invalid('a request may contain dockerfilePath or customDockerfileContent, but not both');
   }
   if (custom !== undefined) return { dockerfilePath: undefined };
   if (path !== undefined) return { customDockerfileContent: undefined };
@@ -194,19 +199,24 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
     : {};
 }
 
-/** Refuses a change of preset that the interface forbids. A conversion to or from a Function allows no other change in the same request. */
+/**
+ * Fails if the API does not allow this change of preset. A request that converts an app to or from a Function may contain no other change.
+ */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
   if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {
-    throw invalid('a database stays the database it is, and an app does not become one');
+    throw invalid('the dockerPreset of a database cannot be changed, and an app cannot become a database');
   }
   const touchesFunction = app.dockerPreset === 'FUNCTION' || next.dockerPreset === 'FUNCTION';
   if (!touchesFunction) return;
   const others = settable.filter((name) => name !== 'dockerPreset' && sent(body, name));
   if (isConversion && others.length > 0) {
-    throw rejected(world, `converting to or from a Function may change only dockerPreset, not ${others.join(', ')}`);
+    throw rejected(
+      world,
+      `a request that converts an app to or from a Function may change only dockerPreset, not ${others.join(', ')}`,
+    );
   }
-  if (app.useImage !== next.useImage) throw rejected(world, 'the source mode of a Function cannot be changed');
+  if (app.useImage !== next.useImage) throw rejected(world, 'useImage of a Function cannot be changed');
   if (!isConversion) return;
   for (const environment of environmentsOf(world, app.appId)) {
     try {

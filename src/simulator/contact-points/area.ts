@@ -11,7 +11,7 @@ import { contactPointTypes, deployedTo, deployLater, deploys, newConfig } from '
 
 const patchable = ['name', 'config'];
 
-/** Serves contact points, the destinations to which alerts are delivered. */
+/** Serves contact points: the destinations to which the service delivers alerts. */
 export const contactPointsArea: Area = {
   collections: [contactPoints],
   routes: [
@@ -25,7 +25,7 @@ export const contactPointsArea: Area = {
   control: [
     control(
       'PATCH /contact-points/:id',
-      'where it is deployed: {deployedTo?: [region]}',
+      'sets the regions to which a contact point is deployed: {deployedTo?: [region]}',
       fields({ deployedTo: list(text()) }),
       ({ world, id, body: { deployedTo: given } }) => {
         const point = contactPointNamed(world, id);
@@ -96,7 +96,7 @@ function deletePoint(call: AreaCall): AreaAnswer {
   const uses = alertsUsing(world, point.contactPointId).length;
   if (uses > 0) {
     const error = 'the contact point is used by alerts';
-    const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update them first`;
+    const details = `${uses} ${uses === 1 ? 'alert uses' : 'alerts use'} this contact point: delete or update these alerts first`;
     throw rejected(world, error, { error, details });
   }
   world.remove(contactPoints, point, 'contactPoint.deleted', { name: point.name });

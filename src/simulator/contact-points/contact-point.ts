@@ -4,7 +4,7 @@ import { found, invalid } from '../http/refusal.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** The configuration of a contact point, such as addresses, keys and channels. */
+/** The `config` of a contact point, such as addresses, keys and channels. */
 export type Config = Readonly<Record<string, string | readonly string[]>>;
 
 /** The text that responses show instead of a secret. */
@@ -18,9 +18,10 @@ function url(protocols: readonly string[], hostAllowed: (host: string) => boolea
     const given = text({ max: 2000 })(value, name);
     const parsed = URL.canParse(given) ? new URL(given) : undefined;
     if (parsed === undefined || !protocols.includes(parsed.protocol)) {
-      throw invalid(`${name} must be an address that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
+      throw invalid(`${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
     }
-    if (!hostAllowed(parsed.hostname.replace(/\.$/, ''))) throw invalid(`${name}: this host is not accepted`);
+    if (!hostAllowed(parsed.hostname.replace(/\.$/, '')))
+      throw invalid(`the host of the URL in ${name} is not allowed`);
     return given;
   };
 }
@@ -29,10 +30,10 @@ const anyUrl = url(['https:', 'http:'], () => true);
 const workflowUrl = url(['https:'], (host) => host !== retired && !host.endsWith(`.${retired}`));
 const chatUrl = url(['https:'], (host) => host === chatHost);
 
-const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'is not an e-mail address', { max: 320 });
-const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'is not a method of HTTP');
+const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'an e-mail address', { max: 320 });
+const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'GET, POST, PUT, PATCH or DELETE');
 
-/** Reads the users to mention: one text or a list, because the interface does not say which. */
+/** Validates `mentionUsers`: a string or a list of strings, because the API documentation does not say which. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>
   Array.isArray(value) ? list(text())(value, name) : text({ min: 0 })(value, name);
 
@@ -47,10 +48,13 @@ const shapes = {
   email: { addresses: must(list(emailAddress, { min: 1 })) },
 } as const satisfies Readonly<Record<string, FieldShape>>;
 
-/** The secret fields of contact points: a change that omits a secret, or sends it empty or masked, keeps the saved value. */
+/**
+ * The required secret fields of contact points. PATCH /contact-point keeps the saved secret if the request omits the field or sends an
+ * empty or masked value.
+ */
 const sensitive = ['webhookUrl', 'integrationKey', 'url'];
 
-/** The type of a contact point. */
+/** The type of a contact point, such as `email` or `webhook`. */
 export type ConfigType = keyof typeof shapes;
 
 /** Lists all types of contact points. */
@@ -69,38 +73,38 @@ function isMasked(value: string): boolean {
   return value.includes(mask) || /^[•*]+$/.test(value);
 }
 
-/** Checks the whole config of a contact point; leaves out an optional field with an empty text. */
+/** Validates the whole config of a contact point; drops optional fields that are an empty string. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
   const shape: FieldShape = shapes[type];
   const sent = Object.entries(given).filter(([name, value]) => value !== '' || typeof shape[name] !== 'function');
   return fields(shape)(Object.fromEntries(sent), 'config') as object as Config;
 }
 
-/** A contact point: a destination of alerts. */
+/** A contact point: a destination to which the service delivers alerts. */
 export interface ContactPoint {
   readonly contactPointId: string;
   readonly accountId: string;
   readonly name: string;
   readonly type: ConfigType;
   readonly config: Config;
-  /** The regions in which the contact point is deployed. */
+  /** The regions to which the contact point is deployed. */
   readonly dashboardDeployments: readonly { readonly region: string; readonly dashboardContactPointUid: string }[];
   readonly createdAt: number;
   readonly updatedAt: number;
 }
 
-/** The collection of all contact points. */
+/** All contact points in the simulator's data, indexed by account and by name. */
 export const contactPoints = collection<ContactPoint>('contactPoints', (point) => point.contactPointId, {
   account: (point) => point.accountId,
   name: (point) => `${point.accountId}/${point.name}`,
 });
 
-/** Finds a contact point by its id; refuses with 404 when there is none. */
+/** Finds a contact point by its id; fails with 404 if no contact point has this id. */
 export function contactPointNamed(world: World, contactPointId: string): ContactPoint {
   return found(world.of(contactPoints).get(contactPointId), 'contact point not found');
 }
 
-/** Sets the regions in which a contact point is deployed; regions where it already is keep the uid of their deployment. */
+/** Sets the regions to which a contact point is deployed; a region that is already in the list keeps its dashboardContactPointUid. */
 export function deployedTo(world: World, point: ContactPoint, regions: readonly string[]): ContactPoint {
   const dashboardDeployments = [...new Set(regions)].map((region) => {
     const known = point.dashboardDeployments.find((deployment) => deployment.region === region);
@@ -115,15 +119,15 @@ const deploymentMs = 2000;
 /** The name of the timer that deploys a contact point to a region. */
 export const deploys = 'contactPoints.deploys';
 
-/** Schedules the deployment of a contact point to a region. */
+/** Schedules the deployment of a contact point to a region, unless this deployment is scheduled already. */
 export function deployLater(world: World, contactPointId: string, region: string): void {
   const where = [deploys, `${contactPointId}/${region}`] as const;
   if (!world.isScheduled(...where)) world.schedule(...where, world.now + deploymentMs, { contactPointId, region });
 }
 
 /**
- * Schedules the deployment of a contact point to the region of an alert that uses it, if the reading `contactPoints.deploys` says that use
- * causes deployment.
+ * Schedules the deployment of a contact point to the region of an alert that uses the contact point. Does nothing unless the simulator
+ * option `contactPoints.deploys` is `whenUsed`.
  */
 export function usedIn(world: World, contactPointId: string, region: string): void {
   if (world.readings['contactPoints.deploys'] !== 'whenUsed') return;

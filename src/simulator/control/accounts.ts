@@ -8,7 +8,7 @@ import { choice, fields, flag, list, must, orNull, present, type ReadFields, tex
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Routes of the control surface that create and change accounts, regions and credentials. */
+/** Routes of the control API (/_sim) that create and change accounts, regions and credentials. */
 export const accountRoutes: readonly ControlRoute[] = [
   control(
     'POST /accounts',
@@ -27,7 +27,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   }),
   control(
     'POST /credentials',
-    'adds a credential, whose id requests may name: {credentialId?, accountId, kind: storage, llm or registry}',
+    'adds a credential to an account, so that requests may use its id: {credentialId?, accountId, kind: storage, llm or registry}',
     credentialFields,
     ({ world, body: { credentialId = world.id('cred'), accountId, kind } }) => {
       accountNamed(world, accountId);
@@ -38,7 +38,7 @@ export const accountRoutes: readonly ControlRoute[] = [
   ),
   control(
     'PATCH /regions/:id',
-    'a region goes down or changes: {up?, supports?: {functions, sandbox, disasterReadiness}}',
+    'takes a region down or up, or changes the features that it supports: {up?, supports?: {functions, sandbox, disasterReadiness}}',
     fields({ up: flag, supports: supportFields }),
     ({ world, id, body }) => {
       const region = regionNamed(world, id);
@@ -53,30 +53,32 @@ const tokenFields = {
   kind: choice(['user', 'environment']),
   scopes: list(choice(everyScope)),
   memberships: list(membershipFields),
-  /** The current account of the token; null for none. */
+  /** The token's current account, which is used when a request has no accountId; null if the token has no current account. */
   currentAccountId: orNull(text()),
 };
 
-/** Routes of the control surface that create and change tokens, with their role in each account. */
+/** Routes of the control API (/_sim) that create and change API tokens, with their role in each account. */
 export const tokenRoutes: readonly ControlRoute[] = [
   control(
     'POST /tokens',
     'creates a token: {token?, kind?, scopes?, memberships, currentAccountId?}',
     fields({ ...tokenFields, token: text({ max: 1000 }), memberships: must(tokenFields.memberships) }),
     ({ world, body: { token = world.id('token'), ...given } }) => {
-      if (world.of(tokens).has(token)) throw taken('the token exists already');
-      if (/[^\x21-\x7e]/.test(token)) throw invalid('a token is one word of a header');
-      if (token === '.' || token === '..') throw invalid('a token of dots only cannot be part of an address');
+      if (world.of(tokens).has(token)) throw taken('this token already exists');
+      if (/[^\x21-\x7e]/.test(token))
+        throw invalid('a token may contain only visible ASCII characters, because it is sent in an HTTP header');
+      if (token === '.' || token === '..')
+        throw invalid('the tokens "." and ".." are not allowed, because they cannot be part of a URL');
       return keepToken(world, { token, kind: 'user', scopes: everyScope }, given);
     },
   ),
   control(
     'PATCH /tokens/:id',
-    'changes a token; memberships are replaced as a whole',
+    'changes a token; the given memberships replace all its memberships',
     fields(tokenFields),
     ({ world, id, body }) => keepToken(world, tokenNamed(world, id), body),
   ),
-  control('DELETE /tokens/:id', 'forgets a token: the next call with it is a 401', nothing, ({ world, id }) => {
+  control('DELETE /tokens/:id', 'deletes a token; later requests with this token get 401', nothing, ({ world, id }) => {
     tokenNamed(world, id);
     for (const { membershipId } of membershipsOf(world, id)) world.of(memberships).remove(membershipId);
     world.of(tokens).remove(id);
@@ -85,7 +87,7 @@ export const tokenRoutes: readonly ControlRoute[] = [
 ];
 
 function tokenNamed(world: World, token: string): Token {
-  return found(world.of(tokens).get(token), 'there is no such token');
+  return found(world.of(tokens).get(token), 'the simulator has no such token');
 }
 
 function membershipsOf(world: World, token: string): readonly MembershipRecord[] {

@@ -1,6 +1,6 @@
 /**
- * Serves the control surface under /_sim. It answers only requests whose Host is a loopback address, because a web page could give its own
- * name the address 127.0.0.1. It refuses requests of a page from another origin.
+ * Serves the simulator's control API under /_sim. It accepts only requests whose Host header is a loopback address, because a website could
+ * point its own host name at 127.0.0.1 (DNS rebinding), and it refuses requests from web pages of another origin.
  */
 import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
 import { nothing, ok } from '../area.ts';
@@ -21,20 +21,20 @@ import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
-/** A route that acts on the simulator itself; it opens its own transactions if it needs any. */
+/** A control route that reads or changes the whole simulator, such as its clock; its handler opens its own transactions if needed. */
 interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }
 
-/** Makes a route of the control surface that acts on the simulator itself, from `METHOD /path`. */
+/** Creates a control route that reads or changes the whole simulator, from a string such as `GET /clock`. */
 function own(name: string, does: string, run: OwnRoute['own']): OwnRoute {
   return { ...addressed(name), does, own: run };
 }
 
-/** The prefix of every path of the control surface. */
+/** The path prefix of the control API. */
 export const controlPrefix = '/_sim';
 
-/** The longest body of a control request in bytes, which is enough for a saved world. */
+/** The maximum body size of a control request in bytes; large enough for a file with the simulator's saved data. */
 export const longestControlBody = 64 * 1024 * 1024;
 
 interface ControlParts {
@@ -44,7 +44,7 @@ interface ControlParts {
   readonly log: (line: string) => void;
 }
 
-/** Makes the function that answers every request to the control surface. */
+/** Returns the function that handles every request to the control API (/_sim). */
 export function controlSurface(parts: ControlParts): (request: HttpRequest) => Promise<Reply> {
   const { clockwork, log } = parts;
   const routes = controlRoutes(parts);
@@ -69,16 +69,16 @@ export function controlSurface(parts: ControlParts): (request: HttpRequest) => P
   };
 }
 
-/** Refuses a request whose Host is not a loopback address, and a request of a page from another origin. */
+/** Fails with 403 if the Host header of a request is not a loopback address, or if a web page of another origin sent the request. */
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();
   if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)) {
-    throw new RequestRefusal(403, 'the control surface answers to loopback hosts only');
+    throw new RequestRefusal(403, 'the control API answers only requests whose Host header is a loopback address');
   }
   const origin = request.headers['origin'];
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
-    throw new RequestRefusal(403, 'the control surface does not answer to other origins');
+    throw new RequestRefusal(403, 'the control API does not answer web pages of another origin');
   }
 }
 
@@ -86,7 +86,7 @@ function json(status: number, body: unknown): Answered {
   return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
 }
 
-/** Makes the answer of the control surface when it refuses a request. */
+/** Builds the error response of the control API (/_sim) for a refused request. */
 export function refused(refusal: RequestRefusal): Answered {
   const answer = json(refusal.status, { error: refusal.message, ...refusal.kept });
   return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
@@ -94,16 +94,16 @@ export function refused(refusal: RequestRefusal): Answered {
 
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;
 
-/** Lists every route of the control surface. */
+/** Lists every route of the control API (/_sim). */
 function controlRoutes(parts: ControlParts): readonly (ControlRoute | OwnRoute)[] {
   const routes: readonly (ControlRoute | OwnRoute)[] = [
-    own('GET /healthz', 'says that it is up', () => ok({ status: 'ok' })),
-    own('GET /', 'every route, fault effect and reading', () => ok(manual(routes))),
+    own('GET /healthz', 'answers 200 while the simulator is running', () => ok({ status: 'ok' })),
+    own('GET /', 'lists every route, fault effect and simulator option', () => ok(manual(routes))),
     ...worldRoutes(parts),
     ...logRoutes(parts.clockwork),
     ...readingRoutes,
     ...pageRoutes(parts.clockwork),
-    own('GET /events', 'the ledger and the requests as they happen', () => parts.events),
+    own('GET /events', 'streams changes and public requests as server-sent events', () => parts.events),
     ...accountRoutes,
     ...tokenRoutes,
     ...faultRoutes,
@@ -115,21 +115,28 @@ function controlRoutes(parts: ControlParts): readonly (ControlRoute | OwnRoute)[
 function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
   const clock = () => ok({ now: iso(clockwork.now), mode: clockwork.mode });
   return [
-    own('GET /world', 'the whole state as JSON', () => ok(clockwork.store.save())),
-    own('POST /reset', 'the start world again, or {world}: demo, empty or a saved one', ({ body }) => {
-      reset(fields({ world: startWorld })(body, '').world);
-      return ok({});
-    }),
-    own('GET /clock', 'the time and which clock runs', clock),
-    own('POST /clock/advance', 'lets {ms} of virtual time pass', async ({ body }) => {
+    own('GET /world', 'returns all data of the simulator as JSON', () => ok(clockwork.store.save())),
+    own(
+      'POST /reset',
+      'replaces all data with the data at the start, or with {world}: demo, empty or saved data',
+      ({ body }) => {
+        reset(fields({ world: startWorld })(body, '').world);
+        return ok({});
+      },
+    ),
+    own('GET /clock', "returns the time of the simulator's clock, and if the clock is real or virtual", clock),
+    own('POST /clock/advance', 'advances the virtual clock by {ms} milliseconds', async ({ body }) => {
       const { ms } = fields({ ms: must(number({ min: 0, max: longestAdvanceMs, whole: true })) })(body, '');
-      if (clockwork.mode === 'real') throw taken('the clock is real: it advances by itself');
+      if (clockwork.mode === 'real') throw taken('the simulator runs with a real clock, which cannot be advanced');
       const atMost = clockwork.tooMuchFor(ms);
       if (atMost !== undefined)
-        throw invalid(`ms is more than can be done at once: advance by at most ${atMost} at a time`);
+        throw invalid(`ms is too large: the clock can advance by at most ${atMost} ms at a time`);
       const end = await clockwork.advanceInSlices(ms);
       if (end === 'stopped')
-        throw new RequestRefusal(503, `stopped on the way: the clock stands at ${iso(clockwork.now)}`);
+        throw new RequestRefusal(
+          503,
+          `the advance of the clock was stopped early: the clock is at ${iso(clockwork.now)}`,
+        );
       return clock();
     }),
   ];
@@ -137,7 +144,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
 
 function startWorld(given: unknown): StartWorld {
   if (given === 'demo' || given === 'empty') return given;
-  if (typeof given === 'string') throw invalid('world is demo, empty or a saved world');
+  if (typeof given === 'string') throw invalid('world must be demo, empty or the JSON of GET /_sim/world');
   const saved = savedWorld(given, collectionNames);
   if (typeof saved === 'string') throw invalid(`world: ${saved}`);
   return saved;
@@ -147,17 +154,21 @@ function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
   const after = (query: BodyFields) =>
     optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
   return [
-    own('GET /ledger', 'every commit after=SEQ', ({ query }) => linesAfter(store.ledger, after(query), shownCommit)),
-    own('GET /requests', 'every public request after=SEQ', ({ query }) =>
+    own('GET /ledger', 'lists the changes with numbers above after=SEQ', ({ query }) =>
+      linesAfter(store.ledger, after(query), shownCommit),
+    ),
+    own('GET /requests', 'lists the public requests with numbers above after=SEQ', ({ query }) =>
       linesAfter(requests.log, after(query), shownRequest),
     ),
-    own('GET /counts', 'requests and commits by method and path', () => ok({ items: requests.counts() })),
+    own('GET /counts', 'counts requests, and requests that changed something, by method and path', () =>
+      ok({ items: requests.counts() }),
+    ),
   ];
 }
 
 /**
- * Answers with the lines of a log above a number. If lines above that number were dropped, refuses with 410 and the number of the first
- * line that is left.
+ * Answers with the lines of a log whose numbers are above `seq`. If some of these lines were dropped, fails with 410 and the number of the
+ * first line that is still in the log.
  */
 function linesAfter<T extends { readonly seq: number }>(
   log: PackedLog<T>,
@@ -166,7 +177,9 @@ function linesAfter<T extends { readonly seq: number }>(
 ): Answered {
   const { gone } = log;
   if (seq < gone)
-    throw new RequestRefusal(410, `the lines up to ${gone} are gone: ask with after=${gone}`, { first: gone + 1 });
+    throw new RequestRefusal(410, `the lines up to number ${gone} were dropped: use after=${gone} or higher`, {
+      first: gone + 1,
+    });
   const pieces = () => itemsText(log.partsAfter(seq), show);
   return {
     ...answered(200, '', { 'content-type': 'application/json' }),
@@ -177,7 +190,7 @@ function linesAfter<T extends { readonly seq: number }>(
   };
 }
 
-/** Writes the lines of a log as JSON of the form `{items}`, piece by piece. */
+/** Yields the lines of a log as JSON of the form `{items}`, piece by piece. */
 function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
   yield '{"items":[';
   let comma = '';
@@ -190,8 +203,8 @@ function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown
 }
 
 const readingRoutes: readonly ControlRoute[] = [
-  control('GET /readings', 'the readings as they are', nothing, ({ world }) => ok(world.readings)),
-  control('PATCH /readings', 'changes readings: {NAME: VALUE}', object, ({ world, body }) => {
+  control('GET /readings', 'returns the values of all simulator options', nothing, ({ world }) => ok(world.readings)),
+  control('PATCH /readings', 'changes simulator options: {NAME: VALUE}', object, ({ world, body }) => {
     const readings = changeReadings(world.readings, body);
     if (typeof readings === 'string') throw invalid(readings);
     world.of(settings).put({ key: 'readings', value: readings });
@@ -199,21 +212,21 @@ const readingRoutes: readonly ControlRoute[] = [
   }),
 ];
 
-/** Lists the routes of the control surface that only the simulator's page uses. */
+/** Lists the control routes (/_sim) that serve the simulator's web page. */
 function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
     control(
       'GET /view',
-      'the world as the page shows it, without secrets; with epoch= and after=REVISION only what changed',
+      'returns the data for the web page, without secrets; with epoch= and after=REVISION only the changes',
       nothing,
       ({ world, query }) => ok(viewOf(clockwork, world, query)),
     ),
-    control('GET /forms', 'every request with its fields, as the page offers them', nothing, () =>
+    control('GET /forms', 'lists every request that the web page can send, with its fields', nothing, () =>
       ok({ items: forms }),
     ),
     control(
       'POST /forms',
-      'a request filled in from the world: {method, path, token?, given?: {FIELD: VALUE}}',
+      'fills in a request with ids and values that exist: {method, path, token?, given?: {FIELD: VALUE}}',
       object,
       ({ world, body }) => ok(fill(world, body, clockwork.requests.log.lastSeq)),
     ),
@@ -229,13 +242,13 @@ function manual(routes: readonly (ControlRoute | OwnRoute)[]): unknown {
   };
 }
 
-/** Formats a line of the ledger as the control surface shows it. */
+/** Formats a line of the change log for `GET /_sim/ledger`. */
 export function shownCommit(commit: Commit): unknown {
   const { seq, at, kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail = {} } = commit;
   return { seq, at: iso(at), kind, id, accountId, requestSeq, token, membershipId, control, requestId, detail };
 }
 
-/** Formats a line of the request log as the control surface shows it. */
+/** Formats a line of the request log for `GET /_sim/requests`. */
 export function shownRequest(request: LoggedRequest): unknown {
   return { ...request, at: iso(request.at) };
 }

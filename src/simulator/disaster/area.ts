@@ -11,7 +11,7 @@ import { tick } from './progress.ts';
 
 const deploys = ['svc:write:deploy', 'svc:write:dangerous'] as const;
 
-/** Serves disaster readiness: the protection of environments, isolated checks, and recovered environments. */
+/** Serves disaster readiness: the protection of environments, isolated validations, and the recovery of environments. */
 export const disasterReadiness: Area = {
   collections: [configurations, recoveryPoints, journaledCalls, retainedDisks],
   routes: [
@@ -27,7 +27,7 @@ export const disasterReadiness: Area = {
   control: [
     control(
       'PATCH /configurations/:id',
-      'sets the circumstances of a disaster-readiness configuration, or advances its operation',
+      'simulates conditions of a disaster-readiness configuration, such as failing steps, or advances its operation',
       circumstances,
       tellConfiguration,
     ),
@@ -38,8 +38,8 @@ export const disasterReadiness: Area = {
 };
 
 /**
- * Estimates the work of snapshots and checks over a span of time. A snapshot counts as 5 small timers, or 10 with a standby; a check counts
- * as 20.
+ * Estimates the work of scheduled snapshots and validations in `ms` milliseconds. A snapshot counts as 5 small timers, or as 10 if there is
+ * a warm standby; a validation counts as 20.
  */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
@@ -48,14 +48,14 @@ function workIn(world: World, ms: number): number {
   return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
-/** Runs everything that is due for one configuration when its timer fires. */
+/** Carries out everything that is due for a disaster-readiness configuration when the timer of the configuration fires. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;
   keep(world, tick(world, configuration));
 }
 
-/** Removes a kept disk when the time of its retention is over. */
+/** Deletes a retained disk when its retention ends. */
 function expire(world: World, { diskId }: { readonly diskId: string }): void {
   world.of(retainedDisks).remove(diskId);
 }

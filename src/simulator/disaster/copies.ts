@@ -1,5 +1,5 @@
-// Makes the copies of a source: recovery points, which say where a recovery may start, and the standby of a warm protection, which applies
-// them. A copy is evidence, and evidence ends a readiness that the control surface set by hand.
+// Creates the copies of a source environment: recovery points and, for a warm protection, the standby that applies them. A new copy
+// replaces a readiness that a control request (/_sim) has set.
 import { hash as hashWith } from 'node:crypto';
 
 import type { World } from '../store/store.ts';
@@ -8,14 +8,14 @@ import type { Configuration, RecoveryPoint, Standby, StandbyShape, StatedReadine
 import { happened } from './operations.ts';
 import { sourceNow } from './surroundings.ts';
 
-/** The number of recovery points that a configuration keeps. */
+/** The maximum number of recovery points that a configuration keeps. */
 const KEPT = 1_000;
 
 const FULL_COPY_BYTES = 100_000_000;
 
 /**
- * Takes a snapshot of the source as of `cutoffAt`. A warm standby queues the snapshot as a change, and applies it when it has no other
- * work.
+ * Takes a snapshot of the source as of `cutoffAt`. A warm standby puts the snapshot into its queue of changes, and applies the changes one
+ * after the other.
  */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const { configurationId } = configuration;
@@ -43,8 +43,8 @@ export function takeSnapshot(world: World, configuration: Configuration, cutoffA
 }
 
 /**
- * Returns the protected recovery point: the newest one of a cold protection, or the newest one that the standby of a warm protection has
- * applied.
+ * Returns the protected recovery point: of a cold protection, the newest point; of a warm protection, the point that its standby applied
+ * last.
  */
 export function protectedPoint(configuration: Configuration): RecoveryPoint | undefined {
   if (configuration.settings.mode === 'cold') return configuration.points.at(-1);
@@ -53,9 +53,8 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
 }
 
 /**
- * Lists the points that an activation may name, each with the operation to name together with it. For a cold protection these are all
- * points. For a warm one it is only the point that the standby has applied, with the operation that receives the changes, and none before
- * its enrollment is complete.
+ * Lists the recovery points that an activation may use, each with its selectedOperationId. A cold protection offers all its points. A warm
+ * protection offers only the point that its standby applied last, and no point before its enrollment is complete.
  */
 export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
   const { points, settings, receiverOperationId, enrolled } = configuration;
@@ -65,43 +64,43 @@ export function selectablePoints(configuration: Configuration): readonly Recover
   return [{ ...point, operationId: receiverOperationId }];
 }
 
-/** Tells if the source had the same sizes when a point was taken as when its protection was last configured. */
+/** True if the size of the source environment was the same when the recovery point was taken as when the protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }
 
-/** Hashes a text with SHA-256 to 64 hexadecimal characters. */
+/** Returns the SHA-256 hash of a string as 64 hexadecimal characters. */
 export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
 // Runs a warm standby, which applies a first copy and then every change in order. Its machine grows when changes take too long, and shrinks
-// again later. A new size restarts the machine between two changes.
+// again later. A change of size restarts the machine before the next change.
 
-/** How long a standby restarts when its machine gets another size. */
+/** Duration of the restart of a standby when its machine changes its size. */
 const RESTART_MS = 30 * SECOND;
 
-/** The size from which a first copy gets a larger machine. */
+/** The size in bytes from which the first copy gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
-/** The number of quick changes in a row after which a machine that grew for the first copy shrinks again. */
+/** Number of consecutive quick changes after which a machine that was enlarged for the first copy shrinks to the standard size. */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
-/** The number of quick changes in a row after which a machine that grew for slow changes shrinks again. */
+/** Number of consecutive quick changes after which a machine that was enlarged because of slow changes shrinks to the standard size. */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** The number of snapshot intervals without an applied change after which a standby counts as making no progress. */
+/** Number of snapshot intervals without an applied change after which a standby counts as making no progress. */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
-/** Returns the fields of a standby that waits for its first copy. */
+/** Returns the initial values of a standby that waits for its first copy. */
 export function beforeFirstCopy({ firstCopyBytes }: ToldRecord, now: number) {
   const shape = shapeFor(firstCopyBytes >= LARGE_FIRST_COPY_BYTES ? 'seedBoost' : 'standard');
   return { ...shape, applying: undefined, firstCopyDone: false, quickChanges: 0, progressAt: now };
 }
 
-/** Restarts the first copy of a standby, with the size that the control surface set. */
+/** Restarts the first copy of a standby, with the number of bytes that a control request (/_sim) has set. */
 export function withFirstCopyAgain(standby: Standby, told: ToldRecord, now: number): Standby {
   const { appliedPointId, lastApplyBytes: bytes = 0 } = standby;
   const applied = appliedPointId === undefined ? [] : [{ pointId: appliedPointId, bytes }];
@@ -114,7 +113,10 @@ export function shapeFor(shape: StandbyShape): Pick<Standby, 'shape' | 'reason'>
   return { shape, reason: { standard: undefined, seedBoost: 'catchingUp', sustained: 'standardTooSlow' }[shape] };
 }
 
-/** Begins to apply the next change to a standby, unless it is applying another one or is held back. */
+/**
+ * Begins to apply the next change to a standby, unless the standby is already applying a change or a control request (/_sim) has stopped
+ * the standby.
+ */
 export function applyNext(configuration: Configuration, now: number): Configuration {
   const { standby, told } = configuration;
   const [change] = standby?.backlog ?? [];
@@ -130,7 +132,7 @@ function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
-/** Finishes the change that the standby is applying; the recovery point of the change becomes the protected one. */
+/** Finishes the change that a standby is applying; the recovery point of this change becomes the protected one. */
 export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
@@ -159,7 +161,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
   return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
-/** Delays the change that the standby is applying, because the region of the standby is down. */
+/** Delays the change that a standby is applying, because the region of the standby is down. */
 export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
   if (standby?.applying === undefined) return configuration;
@@ -173,19 +175,22 @@ function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, be
   return quick ? shape : 'sustained';
 }
 
-/** Tells if a standby has applied every change. */
+/** True if a standby has applied every change. */
 export function caughtUp(standby: Standby): boolean {
   return standby.firstCopyDone && standby.backlog.length === 0 && !standby.heldBehind;
 }
 
-/** Tells if a standby has fallen behind: its first copy is not done, it is held back, or more than one change waits. */
+/**
+ * True if a standby has fallen behind: its first copy is not done, more than one change waits, or a control request (/_sim) holds the
+ * standby back.
+ */
 export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }
 
 /**
- * Tells if changes wait but the standby has applied none for several snapshot intervals. A standby that the control surface holds back
- * still counts as making progress, unless its whole configuration is held.
+ * True if changes wait but the standby has applied none for several snapshot intervals. A standby that a control request (/_sim) has
+ * stopped counts as making progress, unless the request stopped the whole configuration (`hold`).
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
@@ -194,26 +199,32 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
   return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
 }
 
-// Handles a readiness that the control surface sets by hand, which lasts until there is new evidence.
+// Handles a readiness that a control request (/_sim) has set. It replaces the computed readiness until a new snapshot, validation or
+// applied change.
 
-/** Tells if the reason of a readiness excuses a missed RPO target for a while: a full copy is under way, or the standby is catching up. */
+/**
+ * True if the reason of a readiness permits a missed RPO target for up to 12 hours: a full copy is running, or the standby is catching up.
+ */
 export function isExcuse({ state, reason }: StatedReadiness): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 
-/** Tells if scheduled snapshots pause, because the readiness set by hand says that a full copy or a catching-up standby delays them. */
+/**
+ * True if scheduled snapshots are suspended, because the readiness that a control request (/_sim) has set says that a full copy is running
+ * or the standby is catching up.
+ */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
   return readiness !== undefined && isExcuse(readiness);
 }
 
-/** Removes a readiness that was set by hand, so that readiness is computed again. */
+/** Removes a readiness that a control request (/_sim) has set, so that the readiness is computed again. */
 export function withoutToldReadiness(configuration: Configuration): Configuration {
   return { ...configuration, told: { ...configuration.told, readiness: undefined } };
 }
 
 /**
- * Removes a readiness set by hand after a check or an applied change. A readiness that excuses a missed RPO target stays until a new
- * snapshot.
+ * Removes a readiness that a control request (/_sim) has set, after a validation or an applied change. A readiness with the reason
+ * `chainRollover` or `catchingUp` stays until the next snapshot.
  */
 export function withEvidence(configuration: Configuration): Configuration {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);

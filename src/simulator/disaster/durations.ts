@@ -1,10 +1,17 @@
-// Defines how long operations and their phases take. The interface gives only 12 hours, six failed steps and "about 15 minutes". The other
-// times are chosen so that a protection is Ready 20 seconds after its request, and an activation takes about 20 seconds more.
+// Defines the durations of disaster-readiness operations and their phases. The API documentation gives only 12 hours, six failed steps and
+// "about 15 minutes". The other durations are chosen so that a protection is ready 20 seconds after its request, and an activation takes
+// about 20 seconds.
 
-/** The kind of an operation. A warm enrollment never ends, because it feeds changes to the standby. */
+/**
+ * The kind of a disaster-readiness operation. The enrollment of a warm configuration does not end, because it keeps feeding changes to the
+ * standby.
+ */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
-/** The phases of all operations. Only the control surface moves an operation into `promoted` or `handingOver`. */
+/**
+ * The phases of all disaster-readiness operations. An operation reaches `promoted` and `handingOver` only after a control request (/_sim)
+ * has set one of these two phases.
+ */
 export const PHASES = [
   'queued',
   'preparing',
@@ -19,25 +26,25 @@ export const PHASES = [
   'cleaning',
 ] as const;
 
-/** A phase of an operation. */
+/** A phase of a disaster-readiness operation, such as `queued` or `restoring`. */
 export type Phase = (typeof PHASES)[number];
 
-/** A second in milliseconds. */
+/** One second in milliseconds. */
 export const SECOND = 1_000;
 
-/** A minute in milliseconds. */
+/** One minute in milliseconds. */
 export const MINUTE = 60 * SECOND;
 
-/** An hour in milliseconds. */
+/** One hour in milliseconds. */
 export const HOUR = 60 * MINUTE;
 
-/** A day in milliseconds. */
+/** One day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** How long to wait before a failed step is tried again; six failed steps take about 15 minutes. */
+/** Delay before a failed step is tried again; six failed steps take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
-/** How long the disk of a machine is kept after the machine was retired. */
+/** Time for which the disk of a machine is kept after the machine was removed. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {
@@ -54,7 +61,7 @@ const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, num
   },
 };
 
-/** Returns how long one step takes in a phase of an operation. */
+/** Returns the duration of one step in a phase of an operation. */
 export function stepLengthMs(kind: OperationKind, phase: Phase): number {
   return LENGTHS[kind][phase] ?? SECOND;
 }

@@ -1,10 +1,10 @@
-// Defines the state of disaster readiness as plain JSON. Times are milliseconds since 1970. What can be derived, such as readiness and
-// hints, is not stored; each request computes it.
+// Defines the stored state of disaster readiness as plain JSON. Times are milliseconds since 1970. Values that follow from other values,
+// such as the readiness, are not stored; each request computes them.
 import type { AskedSettings, Circumstances } from './calls/bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 import type { sourceOf } from './source.ts';
 
-/** The names of the environment that a recovery creates, and of the app that it belongs to. */
+/** The names of the recovered environment and of the app to which this environment belongs. */
 export interface TargetNames {
   readonly envName: string;
   readonly createNewApp: boolean;
@@ -17,10 +17,10 @@ export interface TargetNames {
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** The facts about a source environment that its protection keeps, in case the source is deleted. */
+/** Facts about a source environment that its protection stores, in case the source is deleted. */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
-/** A moment in the past of a source environment to which it can be recovered. */
+/** A recovery point: a moment in the past to which a source environment can be recovered. */
 export interface RecoveryPoint {
   readonly pointId: string;
   readonly operationId: string;
@@ -33,7 +33,7 @@ export interface RecoveryPoint {
   readonly createdAt: number;
 }
 
-/** The recovery point and the target of an activation, which stay the same until it ends. */
+/** The recovery point and the target of an activation, which do not change while the activation runs. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -42,13 +42,13 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** The result of an isolated check; cleanupUnverifiable means that the temporary target of the check may still exist. */
+/** The result of an isolated validation; `cleanupUnverifiable` means that the temporary target of the validation may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
-/** How far the temporary target of a check is cleaned up; a client may ignore this. */
+/** The progress of cleaning up the temporary target of a validation, which clients may ignore. */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
-/** One operation of a protection; the operation is running while `endedAt` is absent. */
+/** One operation of a protection, such as an enrollment or an activation; the operation is running while `endedAt` is absent. */
 export interface Operation {
   readonly operationId: string;
   readonly kind: OperationKind;
@@ -56,7 +56,7 @@ export interface Operation {
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly outcome?: 'succeeded' | 'failed' | 'discarded' | 'superseded' | undefined;
-  /** How many steps of this phase have failed in a row. */
+  /** Number of consecutive failed steps in the current phase. */
   readonly failedSteps: number;
   readonly stepDueAt?: number | undefined;
   readonly pinned?: Pinned | undefined;
@@ -68,7 +68,7 @@ export interface Operation {
 /** The size of the machine of a warm standby. */
 export type StandbyShape = 'standard' | 'seedBoost' | 'sustained';
 
-/** The standby environment of a warm configuration, which receives every change of the source. */
+/** The standby environment of a warm configuration, to which every change of the source is applied. */
 export interface Standby {
   readonly targetAppEnvId: string;
   readonly targetAppId: string;
@@ -84,7 +84,7 @@ export interface Standby {
   readonly lastApplyBytes?: number | undefined;
   readonly quickChanges: number;
   readonly progressAt: number;
-  /** Set by the control surface: the standby has fallen behind, and applies nothing until this is false again. */
+  /** True if a control request (/_sim) says that the standby has fallen behind; the standby then applies no changes. */
   readonly heldBehind: boolean;
 }
 
@@ -95,7 +95,7 @@ export interface ActivationResult extends Omit<Pinned, 'target'> {
   readonly engine?: 'postgresql' | 'redis';
 }
 
-/** The counts of what the provider still has to clean up. */
+/** Counts of the resources that the provider still has to clean up after a recovery or validation. */
 export interface CleanupRecord {
   readonly pendingCount: number;
   readonly retainedDiskCount: number;
@@ -103,27 +103,27 @@ export interface CleanupRecord {
   readonly earliestRetentionUntil?: number;
 }
 
-/** A state of readiness, and the reason for it. */
+/** The state of a configuration's readiness, such as `needsAttention`, and its reason. */
 export interface StatedReadiness {
   readonly state: string;
   readonly reason?: string | undefined;
 }
 
-/** The circumstances that the control surface can set on a configuration and that outlast the request. */
+/** The simulated conditions of a configuration that stay in effect after the control request (/_sim) which set them. */
 type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
 
-/** Everything that the control surface has set on a configuration. */
+/** All conditions of a configuration that control requests (/_sim) have set, such as failing steps. */
 export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lasting[Name]> | undefined } & {
   readonly failSteps: number;
   readonly hold: boolean;
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
   readonly pendingCleanup?: CleanupRecord | undefined;
-  /** The operation that was running when failSteps was set; its steps fail in every phase. */
+  /** The id of the operation that was running when a control request set `failSteps`; the steps of this operation fail in every phase. */
   readonly failingOperationId?: string | undefined;
 };
 
-/** The protection of one environment. */
+/** The protection of one environment: its settings, operations, recovery points and standby. */
 export interface Configuration {
   readonly configurationId: string;
   readonly accountId: string;
@@ -136,36 +136,39 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The completed enrollment of a warm configuration; it stays active, because it feeds changes to the standby. */
+  /** The id of the completed enrollment of a warm configuration. This enrollment stays active, because it feeds changes to the standby. */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** When a full copy that replaces a broken chain of snapshots begins and ends. */
+  /** Start and end of a full copy that replaces a broken chain of snapshots. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly nextSnapshotAt?: number | undefined;
   readonly nextValidationAt?: number | undefined;
   readonly standby?: Standby | undefined;
   readonly activationResult?: ActivationResult | undefined;
-  /** When a reset of the configuration began. No work is done after that; the rows stay until the provider has cleaned up. */
+  /**
+   * Time at which a reset of the configuration began. From then on no operation continues; the configuration stays stored until the
+   * provider has cleaned up.
+   */
   readonly fencedAt?: number | undefined;
   readonly told: ToldRecord;
-  /** The events of the configuration since it was last stored; they are not stored with it. */
+  /** The events of the configuration since it was last stored; the events are not stored with the configuration. */
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: a line for the ledger, and the effect on disks and environments. */
+/** An event of a configuration: it becomes a line in the change log, and may affect disks and environments. */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** True if this event begins the retention of a disk. */
+  /** True if a disk is retained from this event on. */
   readonly retainsDisk?: true;
   /** The activation whose recovered environment becomes live with this event. */
   readonly recovers?: Pinned;
 }
 
-/** A disk that is kept for a while after its machine was retired, even when the configuration that it belonged to is gone. */
+/** A disk that is retained for some time after its machine was removed, even if its configuration was deleted. */
 export interface RetainedDisk {
   readonly diskId: string;
   readonly accountId: string;
@@ -174,7 +177,9 @@ export interface RetainedDisk {
   readonly retentionUntil: number;
 }
 
-/** A request that was accepted under its requestId. The same payload gets the same receipt again; any other payload is rejected. */
+/**
+ * An accepted request and its requestId. A repeated request with the same payload gets the same receipt; a different payload is rejected.
+ */
 export interface CallRecord {
   readonly accountId: string;
   readonly requestId: string;
@@ -183,6 +188,6 @@ export interface CallRecord {
   readonly receipt: ReceiptRecord;
 }
 
-/** The stored receipt of a request for an operation. */
+/** The stored receipt of an accepted request: the ids of the configuration and operation, the generation and the phase. */
 export type ReceiptRecord = Pick<Configuration, 'configurationId' | 'generation'> &
   Pick<Operation, 'operationId' | 'phase'>;

@@ -1,12 +1,12 @@
-// Keeps the operations of a configuration: which one runs, which one is active and so holds the lock, and how they begin and end.
+// Manages the operations of a configuration: finds the running and the active operation, and begins and ends operations.
 import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
-/** How many operations a configuration keeps. Activations and running operations are kept in addition. */
+/** Number of newest operations that a configuration keeps. Activations and running operations are always kept. */
 const REMEMBERED = 50;
 
-/** Adds events to a configuration; they are written to the ledger when the configuration is stored. */
+/** Adds events to a configuration; the events are written to the change log when the configuration is stored. */
 export function happened(configuration: Configuration, ...happenings: readonly Happening[]): Configuration {
   return { ...configuration, happenings: [...(configuration.happenings ?? []), ...happenings] };
 }
@@ -16,7 +16,10 @@ export function operationOf(configuration: Configuration, operationId: string | 
   return configuration.operations.find((operation) => operation.operationId === operationId);
 }
 
-/** Tells if an operation still has steps to do; an enrollment that only receives changes has none. */
+/**
+ * True if an operation still has steps to do. The enrollment of a warm configuration that only feeds changes to the standby has no more
+ * steps.
+ */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
 }
@@ -26,7 +29,7 @@ export function busyOperation(configuration: Configuration): Operation | undefin
   return configuration.operations.find(isBusy);
 }
 
-/** Finds the running activation; an activation that is being cleaned up after a discard still counts. */
+/** Finds the running activation of a configuration; a discarded activation counts as running until its cleanup ends. */
 export function runningActivation(configuration: Configuration): Operation | undefined {
   const active = operationOf(configuration, configuration.activeOperationId);
   return active?.kind === 'activation' ? active : undefined;
@@ -40,14 +43,14 @@ export function withOperation(configuration: Configuration, changed: Operation):
   return { ...configuration, operations };
 }
 
-/** Tells if failed steps in a phase permit a discard, as in the two phases that build the recovered environment. */
+/** True for the two phases before promotion, `promoting` and `starting`, in which repeated failed steps permit a discard. */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
 /**
- * Begins an operation and records an event of the kind `noted`. The operation becomes the active one, except for a check of a warm
- * configuration: there the enrollment that receives changes stays active.
+ * Begins an operation and adds an event of the kind `noted`. The new operation becomes the active one, except for a validation of a warm
+ * configuration: its enrollment stays active.
  */
 export function begin(
   world: World,
@@ -72,20 +75,20 @@ function remembered(operations: readonly Operation[]): readonly Operation[] {
   return operations.filter((operation, n) => isKept(operation) || n >= operations.length - REMEMBERED);
 }
 
-/** Moves an operation into a phase and schedules its next step. */
+/** Moves an operation to a phase and schedules its next step. */
 export function enter(configuration: Configuration, operation: Operation, phase: Phase, now: number): Configuration {
   const { kind, operationId } = operation;
   const moved = { ...operation, phase, failedSteps: 0, stepDueAt: now + stepLengthMs(kind, phase) };
   return happened(withOperation(configuration, moved), { kind: `${kind}.phase`, operationId, detail: { phase } });
 }
 
-/** Schedules the next step of an operation within its phase. */
+/** Schedules the next step of an operation within its current phase. */
 export function waitUntil(configuration: Configuration, operation: Operation, at: number, now: number): Configuration {
   return withOperation(configuration, { ...operation, stepDueAt: Math.max(at, now + SECOND) });
 }
 
 /**
- * Ends an operation and releases its lock. In a warm configuration, the enrollment that receives changes becomes the active operation
+ * Ends an operation. If it was the active operation, the next operation may begin; in a warm configuration, the enrollment becomes active
  * again.
  */
 export function end(

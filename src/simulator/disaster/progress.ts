@@ -1,6 +1,6 @@
-// Moves operations on as time passes. A step that succeeds moves its operation on; a step that fails is tried again. A step fails when it
-// needs a region that is down or an app name that is taken. The control surface can also demand failed steps. If an operation runs at that
-// time, its next steps fail, in any phase; if none runs, the next steps that need a region fail.
+// Advances the operations of a configuration as time passes. A step that succeeds moves its operation on; a failed step is tried again. A
+// step fails if the region that it needs is down or if the name of the new app is taken. A control request (/_sim) can also make the next
+// steps fail: in every phase of the operation that is running at that time, or, if none is running, in later steps that need a region.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
@@ -66,7 +66,10 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
   return { ...ids, ...beforeFirstCopy(told, now), backlog: [], restartedUntil: now, heldBehind: false };
 }
 
-/** Marks a protection as enrolled. A cold enrollment ends here; a warm one stays active, because it feeds changes to the standby. */
+/**
+ * Marks a protection as enrolled. The enrollment of a cold protection ends; the enrollment of a warm protection stays active, because it
+ * feeds changes to the standby.
+ */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
   const copied = withSomethingToProtect(world, configuration);
@@ -80,7 +83,7 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies that belong to a phase which the control surface skipped. */
+/** Makes the copies that an enrollment lacks because a control request (/_sim) skipped the phase in which they are made. */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -103,7 +106,7 @@ function validationStep({ now }: World, configuration: Configuration, operation:
   return completeCheck(configuration, operation, now);
 }
 
-/** Sets the result of a check, and begins to clean up the temporary target of the check. */
+/** Sets the result of a validation, and begins to clean up its temporary target. */
 export function beginCheckCleanup(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { nextValidation: check = 'pass' } = configuration.told;
   const validationCleanup = { observedAt: now, retentionUntil: now + DISK_RETENTION_MS, retentionPending: true };
@@ -111,7 +114,7 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** Records that the temporary target of a check may still exist. The check does not end, so that no recovery can begin. */
+/** Records that the temporary target of a validation may still exist. The validation does not end, so that no recovery can begin. */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -122,7 +125,7 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
   );
 }
 
-/** Ends a check whose temporary target is gone; the disk of the target is kept for a while. */
+/** Ends a validation whose temporary target is removed; the disk of the target is retained for some time. */
 export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
@@ -136,11 +139,12 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In any other phase, either the copy is restored, or the control surface has set a phase that activations do not have.
+  // In any other phase, either the copy has been restored, or a control request (/_sim) has set a phase that an activation normally does
+  // not have.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
-/** Ends a discarded activation after its clean-up. The disk of the environment that the activation built is kept for a while. */
+/** Ends a discarded activation after its cleanup. The disk of the recovered environment is retained for some time. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });
@@ -163,7 +167,7 @@ export function promote(configuration: Configuration, operation: Operation, now:
   return end(promoted, operation, 'succeeded', now);
 }
 
-/** Removes a standby that went live, and ends the schedules of snapshots and checks. */
+/** Removes the standby of a warm configuration after the standby went live, and ends the schedules of snapshots and validations. */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const operations = configuration.operations.map((operation) =>
@@ -175,9 +179,10 @@ function withoutStandby(configuration: Configuration, now: number): Configuratio
   return { ...configuration, ...ended, nextValidationAt: undefined, operations };
 }
 
-// Runs the events that are due, in the order of time. Each configuration has one timer, which is always set to its earliest event.
+// Carries out the events of a configuration that are due, in the order of their times. Each configuration has one timer, which is set to
+// the time of its next event.
 
-/** How long a full copy takes that replaces a broken chain of snapshots. */
+/** Duration of a full copy that replaces a broken chain of snapshots. */
 const ROLLOVER_MS = 60 * SECOND;
 
 interface Due {
@@ -185,7 +190,7 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** Runs every event of a configuration that is due, in the order of time. */
+/** Carries out every event of a configuration that is due, in the order of their times. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
   for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
@@ -194,7 +199,10 @@ export function tick(world: World, before: Configuration): Configuration {
   return configuration;
 }
 
-/** Finds the next event of a configuration; undefined when there is none, for example while the configuration is held or being reset. */
+/**
+ * Finds the next event of a configuration; undefined if there is none, for example during a reset or while a control request (/_sim) holds
+ * the configuration.
+ */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
   const [first] = agenda(configuration).toSorted((one, other) => one.at - other.at);
@@ -220,7 +228,7 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** Returns the next time of a schedule after `now`; skips the times that were missed, and keeps the interval. */
+/** Returns the first time of a schedule after `now`; skips the times that were missed, and keeps the interval. */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }

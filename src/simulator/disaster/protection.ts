@@ -1,4 +1,4 @@
-// Sets up and edits a protection: checks one item of a configure request, and makes the configuration from it.
+// Creates and edits protections: checks one item of a configure request, and builds the configuration from it.
 import { credentials } from '../accounts/records.ts';
 import type { Environment } from '../environments/environment.ts';
 import { rejected, rejectIf } from '../public/shape.ts';
@@ -18,7 +18,7 @@ export interface ProtectionRequest {
   readonly asked: AskedSettings;
 }
 
-/** The settings and names of a protection, with all defaults filled in. */
+/** The settings and target names of a protection, with all defaults filled in. */
 interface Agreed {
   readonly settings: ConfigurationSettings;
   readonly target?: TargetNames | undefined;
@@ -26,7 +26,7 @@ interface Agreed {
 
 const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
-/** Sets up or edits a protection, and queues its enrollment. */
+/** Creates or edits a protection, and begins its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
   rejectIf(world, refusedNow(world, current, request) ?? brokenDuration(request.asked));
@@ -60,7 +60,10 @@ const SNAPSHOT_SCHEDULES: readonly number[] = [
 const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
-/** Names the first interval or target of a request that is outside its limits; returns undefined when all are within. */
+/**
+ * Returns an error message if an interval or a target time of a request is out of bounds, or if its snapshot interval matches no schedule;
+ * otherwise undefined.
+ */
 function brokenDuration(asked: AskedSettings): string | undefined {
   const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
   const broken = DURATIONS.find((name) => isBroken(asked[name]));
@@ -69,7 +72,7 @@ function brokenDuration(asked: AskedSettings): string | undefined {
   return isScheduled ? undefined : 'snapshotIntervalMs does not map to a supported snapshot schedule';
 }
 
-/** Makes the settings that are suggested for a source, which are also the defaults of a request. */
+/** Returns the settings that the service suggests for a source; configure also uses these settings as defaults. */
 export function defaultSettings([destinationRegion]: readonly string[], snapshotIntervalMs = HOUR) {
   return {
     ...(destinationRegion === undefined ? {} : { destinationRegion }),
@@ -82,22 +85,22 @@ export function defaultSettings([destinationRegion]: readonly string[], snapshot
   } as const;
 }
 
-/** Returns the settings of a request, with defaults for those that it leaves out. */
+/** Completes the settings of a configure request with defaults; fails if a setting breaks a rule. */
 function agreedSettings(world: World, { environment, asked }: ProtectionRequest): ConfigurationSettings {
   const { accountId, region } = environment;
   const { target: _names, storageCredentialId, ...given } = asked;
   const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
   const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
   if (!supports(world, destinationRegion)) {
-    throw rejected(world, 'destinationRegion is no eligible destination of this environment');
+    throw rejected(world, 'destinationRegion is not an eligible destination of this environment');
   }
   if (destinationRegion === region && !settings.sameRegionAcknowledged) {
-    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged');
+    throw rejected(world, 'protection within the same region needs sameRegionAcknowledged to be true');
   }
   const credential = world.of(credentials).get(storageCredentialId ?? '');
   const isOurs = credential?.accountId === accountId && credential.kind === 'storage';
   if (typeof storageCredentialId === 'string' && !isOurs) {
-    throw rejected(world, 'storageCredentialId names no storage credential of this account');
+    throw rejected(world, 'storageCredentialId is not the id of a storage credential of this account');
   }
   return { destinationRegion, mode, ...settings, ...(storageCredentialId !== undefined && { storageCredentialId }) };
 }
@@ -111,17 +114,18 @@ function agreedNames(
 ): TargetNames | undefined {
   if (asked.target !== undefined) {
     const target = settleNames(asked.target, source);
-    if (target === undefined) throw rejected(world, 'target needs envName, and appName where a new app is created');
+    if (target === undefined)
+      throw rejected(world, 'target needs envName; it also needs appName if a new app is created');
     return target;
   }
-  if (mode === 'warm') throw rejected(world, 'warm protection needs a target');
+  if (mode === 'warm') throw rejected(world, 'the mode warm needs a target');
   if (current?.target !== undefined || !source.isDatabase) return current?.target;
-  throw rejected(world, 'a database restores into a new app: target.envName and target.appName are needed');
+  throw rejected(world, 'a database is restored into a new app, so target.envName and target.appName are required');
 }
 
 /**
- * Completes the target names in a request: trims them, always makes a new app for a database, and drops an app name if no app is created.
- * Returns undefined when a required name is missing.
+ * Completes the target names in a request: trims them, always creates a new app for a database, and drops the app name if no app is
+ * created. Returns undefined if a required name is missing.
  */
 export function settleNames(asked: AskedNames, source: RetainedSource): TargetNames | undefined {
   const envName = asked.envName?.trim() ?? '';
@@ -131,7 +135,7 @@ export function settleNames(asked: AskedNames, source: RetainedSource): TargetNa
   return createNewApp ? { envName, createNewApp, appName } : { envName, createNewApp };
 }
 
-/** Tells if two sets of target names are equal. */
+/** True if two sets of target names are equal. */
 export function sameNames(one: TargetNames, other: TargetNames): boolean {
   return one.envName === other.envName && one.createNewApp === other.createNewApp && one.appName === other.appName;
 }
@@ -176,7 +180,7 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
   );
 }
 
-/** Tells if an edit keeps the region, mode and storage of the copies. Otherwise the configuration loses its recovery points. */
+/** True if an edit leaves the region, mode and storage of the copies unchanged; otherwise the configuration loses its recovery points. */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
   const places = ['destinationRegion', 'mode', 'storageCredentialId'] as const;
   return places.every((name) => before[name] === after[name]);
@@ -196,7 +200,7 @@ function renamed(world: World, standby: Standby, before: Configuration, { target
   return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
-/** Returns the time of the next check. Once the schedule has begun, a changed interval starts it anew. */
+/** Returns the time of the next scheduled validation. If an edit changes the validation interval, the new interval begins now. */
 function rescheduled(world: World, { nextValidationAt, settings }: Configuration, agreed: Agreed): number | undefined {
   const { validationIntervalMs } = agreed.settings;
   const isSame = nextValidationAt === undefined || validationIntervalMs === settings.validationIntervalMs;

@@ -4,13 +4,15 @@ import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './m
 import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
 import { isBusy } from './operations.ts';
 
-/** How long a running full copy or a standby that catches up excuses a newest point older than the RPO target. */
+/**
+ * Time after the RPO target for which a readiness keeps the reason `chainRollover` or `catchingUp`; after it, the reason is `rpoExceeded`.
+ */
 const EXCUSE_MS = 12 * HOUR;
 
-/** The number of validation intervals after which the result of a check expires. */
+/** Number of validation intervals after which the result of a validation expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
-/** Computes the readiness of a configuration at a time: its state, and the reason when it is not ready. */
+/** Computes the readiness of a configuration at a time: its state, and the reason if the state is not `ready`. */
 export function readinessAt(configuration: Configuration, now: number) {
   const { told, standby } = configuration;
   const point = protectedPoint(configuration);
@@ -20,14 +22,16 @@ export function readinessAt(configuration: Configuration, now: number) {
   return { state, reason, warnings, cutoffAt: point?.cutoffAt, recoveryPointAgeMs };
 }
 
-/** Decides the readiness of a configuration: the first condition that holds counts. */
+/** Returns the readiness state of a configuration and its reason: the first condition that is met decides. */
 function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): StatedReadiness {
   const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
   const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');
   const isPointOlderThan = (ms: number) => point === undefined || now - point.cutoffAt > ms;
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
-  /** Once the newest point is too old for any excuse, replaces a reason that excuses a missed RPO target by `rpoExceeded`. */
+  /**
+   * Replaces the reason `chainRollover` or `catchingUp` by `rpoExceeded` when the newest point is more than 12 hours past the RPO target.
+   */
   const excused = (said: StatedReadiness) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)
       ? needsAttention('rpoExceeded')

@@ -1,5 +1,5 @@
-// Reads and writes the rows of disaster readiness. Recovery points are rows of their own, so that a snapshot writes one small
-// row.
+// Reads and writes the stored objects of disaster readiness. Recovery points are stored separately from their configuration, so that a
+// snapshot writes only one small object.
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 import { earliest } from './progress.ts';
@@ -7,52 +7,52 @@ import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** The stored row of a configuration. Its recovery points are rows of their own. */
+/** A configuration as it is stored: without its recovery points, which are separate objects. */
 export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
-/** The collection of all protections, indexed by account and by source environment. */
+/** All protections in the simulator's data, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
   account: (row) => row.accountId,
   source: (row) => row.sourceAppEnvId,
 });
 
-/** The collection of all recovery points, indexed by configuration. */
+/** All recovery points in the simulator's data, indexed by configuration. */
 export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) => row.pointId, {
   configuration: (row) => row.configurationId,
 });
 
-/** The collection of all requests that were accepted with a receipt, by account and requestId. */
+/** All disaster-readiness requests that were accepted with a receipt. The key consists of account and requestId. */
 export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => callId(row.accountId, row.requestId));
 
-/** The collection of all disks that are kept for a while, indexed by source environment. */
+/** All disks that are retained for some time after their machine was removed, indexed by source environment. */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
   source: (row) => row.sourceAppEnvId,
 });
 
-/** Returns the key of an accepted request; a requestId is unique only within its account. */
+/** Returns the key under which an accepted request is stored; a requestId is unique only within its account. */
 export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The name of the timer that fires when an event of a configuration is due. */
+/** The name of the timer that fires when the next event of a configuration is due. */
 export const DUE = 'disaster.due';
 
-/** The name of the timer that fires when the retention of a disk ends. The timer outlives the configuration. */
+/** The name of the timer that fires when the retention of a disk ends. The timer stays even if the configuration is deleted. */
 export const DISK_DUE = 'disaster.diskDue';
 
-/** Finds a configuration by its id. */
+/** Finds a disaster-readiness configuration by its id. */
 export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
-/** Finds the configuration that protects an environment. */
+/** Finds the disaster-readiness configuration that protects an environment. */
 export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
 }
 
-/** Puts a configuration together from its row and the rows of its recovery points. */
+/** Combines a stored configuration and its recovery points into one object. */
 export function assembled(row: StoredConfiguration, points: readonly RecoveryPoint[]): Configuration {
   return { ...row, points: points.toSorted((one, other) => one.sequence - other.sequence) };
 }
@@ -61,7 +61,7 @@ function pointsOf(world: World, configurationId: string): readonly RecoveryPoint
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Stores a configuration: writes its rows, sets its timer, and carries out its events. */
+/** Stores a configuration and its recovery points, sets its timer, and carries out the effects of its new events. */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
   keepPoints(world, pointsOf(world, row.configurationId), points);
@@ -70,7 +70,7 @@ export function keep(world: World, configuration: Configuration, requestId?: str
   for (const happening of happenings) note(world, configuration, happening, requestId);
 }
 
-/** Removes a configuration with its points and its timer, and records one last event. */
+/** Deletes a configuration with its recovery points and its timer, and records one last event. */
 export function wipe(world: World, configuration: Configuration, last: Happening): void {
   const { configurationId } = configuration;
   world.cancel(DUE, configurationId);
@@ -79,7 +79,7 @@ export function wipe(world: World, configuration: Configuration, last: Happening
   note(world, configuration, last);
 }
 
-/** Writes the changes of the recovery points: removes the oldest rows and adds the newest. */
+/** Updates the stored recovery points of a configuration: removes the oldest points and adds the newest. */
 function keepPoints(world: World, before: readonly RecoveryPoint[], points: Configuration['points']): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;
@@ -109,7 +109,7 @@ function note(world: World, configuration: Configuration, happening: Happening, 
   world.schedule(DISK_DUE, diskId, retentionUntil, { diskId });
 }
 
-/** Lists the kept disks of a source environment. */
+/** Lists the retained disks of a source environment. */
 export function disksOf(world: World, sourceAppEnvId: string): readonly RetainedDisk[] {
   return world.of(retainedDisks).where('source', sourceAppEnvId);
 }

@@ -1,4 +1,5 @@
-// Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make at once. Timers do the rest.
+// Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make immediately. Timers carry out
+// the rest.
 import { found } from '../http/refusal.ts';
 import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -11,10 +12,10 @@ import { sameNames } from './protection.ts';
 import { isUp } from './source.ts';
 import { obstacleTo } from './surroundings.ts';
 
-/** The number of steps in a row that must fail before a cold activation may be discarded. */
+/** Number of consecutive failed steps after which a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** Says why a configuration refuses every change; returns undefined when it does not. */
+/** Returns the reason why a configuration currently accepts no request; undefined if it does. */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
     return 'expectedGeneration is not the current generation of this configuration';
@@ -25,33 +26,36 @@ export function refusedAtAll(configuration: Configuration, expectedGeneration: n
 function refusedWhileBusy(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedAtAll(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
-  if (!configuration.enrolled) return 'the initial enrollment is not complete';
+  if (!configuration.enrolled) return 'the initial enrollment of this configuration is not complete';
   const busy = busyOperation(configuration);
-  return busy === undefined ? undefined : `another operation is in progress: ${busy.kind}`;
+  return busy === undefined ? undefined : `another operation of this configuration is in progress: ${busy.kind}`;
 }
 
-/**
- * Says why a check is refused now; returns undefined when it is not. A failed check that is being cleaned up does not block the next check.
- */
+/** Returns the reason why a validation may not begin now; undefined if it may. */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedWhileBusy(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
-  return protectedPoint(configuration) === undefined ? 'there is no recovery point to validate' : undefined;
+  return protectedPoint(configuration) === undefined
+    ? 'the configuration has no recovery point to validate'
+    : undefined;
 }
 
 /** The fields of an activation request that the rules depend on. */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
-  /** An app name that was sent although no app is created. The name has no effect, but a repeated request must send it again. */
+  /** An app name that was sent although no new app is created. The name has no effect, but a repeated request must contain it again. */
   readonly unusedAppName?: string;
 }
 
-/** Finds the recovery point that an activation names; refuses an activation that breaks a rule. */
+/** Finds the recovery point of an activation request; fails if the request breaks a rule. */
 export function pointFor(world: World, configuration: Configuration, request: ActivationRequest): RecoveryPoint {
   rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
   rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true) {
-    throw rejected(world, 'the source cannot be fenced: writerSafetyAcknowledged is needed');
+    throw rejected(
+      world,
+      'the source region is down, so the source cannot be fenced: writerSafetyAcknowledged must be true',
+    );
   }
   const points = selectablePoints(configuration);
   const point = found(
@@ -60,14 +64,14 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   );
   const isSameInstant = date(world, point.cutoffAt) === date(world, request.cutoffAt);
   if (point.operationId === request.selectedOperationId && isSameInstant) return point;
-  throw rejected(world, 'selectedOperationId and cutoffAt do not belong to this point');
+  throw rejected(world, 'selectedOperationId and cutoffAt do not belong to the recovery point pointId');
 }
 
 function refusedRecovery({ told, lastCheck, settings, standby }: Configuration): string | undefined {
   if (told.engineUnavailableReason !== undefined) return told.engineUnavailableReason;
-  if (lastCheck?.result === 'fail') return 'the latest validation failed';
+  if (lastCheck?.result === 'fail') return 'the latest validation of this configuration failed';
   if (settings.mode === 'cold') return undefined;
-  if (standby === undefined) return 'the warm destination is live already';
+  if (standby === undefined) return 'the warm destination is already live';
   return caughtUp(standby) ? undefined : 'the warm standby has not caught up';
 }
 
@@ -77,7 +81,10 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
   return isSame ? undefined : 'target differs from warmDestination';
 }
 
-/** Returns the operation ids that a client names to check and to recover a warm configuration; each is undefined while that is refused. */
+/**
+ * Returns the hints `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration; each hint is undefined while the
+ * service would reject the validation or recovery.
+ */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
   const isSettled = refusedValidation(configuration, generation) === undefined;
@@ -88,7 +95,7 @@ export function warmHints(configuration: Configuration) {
   };
 }
 
-/** Begins an activation; fixes its recovery point, its target and the ids of the recovered environment. */
+/** Begins an activation; stores its recovery point, its target and the ids of the recovered environment. */
 export function acceptActivation(
   world: World,
   configuration: Configuration,
@@ -106,14 +113,14 @@ export function acceptActivation(
   return begin(world, { ...configuration, rollover: undefined }, 'activation', 'activation.accepted', pinned);
 }
 
-/** Says why an operation may not be discarded now; returns undefined when it may. */
+/** Returns the reason why an operation may not be discarded now; undefined if it may. */
 export function refusedDiscard(world: World, { settings }: Configuration, operation: Operation): string | undefined {
   const { kind, endedAt, phase } = operation;
-  if (kind !== 'activation') return 'this operation is no activation';
+  if (kind !== 'activation') return 'this operation is not an activation';
   if (endedAt !== undefined) return 'this activation is not in progress';
-  if (phase === 'cleaning') return 'this activation is being discarded already';
+  if (phase === 'cleaning') return 'this activation is already being discarded';
   if (phase === 'handingOver') return 'this activation is handing over live ownership';
-  if (settings.mode === 'warm') return 'a warm activation is ended by a reset';
+  if (settings.mode === 'warm') return 'a warm activation cannot be discarded: use a reset';
   if (phase === 'promoted') return undefined;
   if (world.readings['discard.window'] === 'table' && keepsFailing(operation)) return undefined;
   return 'this activation is not yet past promotion';
@@ -124,8 +131,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation. Its work stops at once, and no more steps that the control surface demanded to fail do so. A timer later
- * cleans up what the activation has built.
+ * Begins to discard an activation. Its work stops at once, and the failing steps that a control request (/_sim) has set are cancelled. A
+ * timer later cleans up what the activation has created.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -135,26 +142,29 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
   return happened({ ...withOperation(configuration, cleaning), told }, accepted);
 }
 
-/** Says why a reset is refused: an activation is running and has not failed repeatedly. Returns undefined when the reset is allowed. */
+/**
+ * Returns the reason why a reset is rejected: an activation is running and its steps have not failed repeatedly. Returns undefined if the
+ * reset is allowed.
+ */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
   if (activation === undefined) return undefined;
   const failing = configuration.settings.mode === 'warm' ? activation.failedSteps > 0 : keepsFailing(activation);
-  return failing ? undefined : 'an activation is in progress: it must be discarded and cleaned up first';
+  return failing ? undefined : 'an activation is in progress: discard the activation and wait for its cleanup first';
 }
 
-/** Stops all work of a configuration for good, before a reset deletes anything. */
+/** Stops all work of a configuration for good, before a reset deletes the configuration. */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
 }
 
-/** Counts the recovered environments that a configuration still owns: its standby, or the one that a running activation builds. */
+/** Counts the recovered environments that a configuration still owns: its standby, or the environment that a running activation creates. */
 export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }
 
-/** Makes the last event of a configuration; a disk is kept if the configuration owned a recovered environment. */
+/** Returns the last event of a configuration, which is deleted; a disk is retained if the configuration owned a recovered environment. */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };
 }

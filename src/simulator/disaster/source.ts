@@ -1,4 +1,4 @@
-// Reads what disaster readiness needs from other areas: environments as sources, and regions as destinations.
+// Reads the data of other areas that disaster readiness needs: environments as sources, and regions as destinations.
 import { regions } from '../accounts/records.ts';
 import { type App, apps } from '../apps/app.ts';
 import { isDatabase } from '../apps/presets.ts';
@@ -14,7 +14,7 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
   return environment?.accountId === accountId ? environment : undefined;
 }
 
-/** Collects the facts about an environment that its protection keeps. */
+/** Collects the facts about an environment that its protection stores. */
 export function sourceOf(world: World, environment: Environment) {
   const { appId, name: environmentName, region } = environment;
   // A list that shows an older state may contain an environment whose app is already deleted.
@@ -37,7 +37,7 @@ function sizingOf({ resources, volumes }: Environment) {
   };
 }
 
-/** Lists the reasons why an environment cannot be protected; returns an empty list when it can be. */
+/** Lists the reasons why an environment cannot be protected; the list is empty if it can. */
 export function unsupportedReasons(world: World, environment: Environment): readonly string[] {
   const { dockerPreset } = sourceOf(world, environment);
   const reasons: string[] = [];
@@ -48,19 +48,22 @@ export function unsupportedReasons(world: World, environment: Environment): read
   return reasons;
 }
 
-/** Lists the regions that can hold the copies of a source. The region of the source comes last, because it needs an acknowledgement. */
+/**
+ * Lists the regions to which a source environment can be copied. The source's own region comes last, because same-region protection needs
+ * an acknowledgement.
+ */
 export function eligibleDestinations(world: World, { region: own }: Pick<Environment, 'region'>): readonly string[] {
   const all = world.of(regions).all();
   const names = all.filter(({ name }) => supports(world, name)).map(({ name }) => name);
   return [...names.filter((name) => name !== own), ...names.filter((name) => name === own)];
 }
 
-/** Tells if a region supports disaster readiness. */
+/** True if the region supports disaster readiness. */
 export function supports(world: World, region: string): boolean {
   return world.of(regions).get(region)?.supports.disasterReadiness === true;
 }
 
-/** Tells if a region is up. */
+/** True if the region is up; a control request (/_sim) can take a region down. */
 export function isUp(world: World, region: string): boolean {
   return world.of(regions).get(region)?.up === true;
 }

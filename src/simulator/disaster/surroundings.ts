@@ -1,4 +1,5 @@
-// Reads where the source and the destination of a configuration are and whether they are up. Also creates the recovered environment.
+// Finds out where the source and the destination of a configuration are and whether their regions are up, and creates the recovered
+// environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, environments } from '../environments/environment.ts';
 import { present } from '../http/fields.ts';
@@ -7,35 +8,35 @@ import type { Configuration, Pinned, RetainedSource, TargetNames } from './model
 import { runningActivation } from './operations.ts';
 import { environmentIn, isUp, sourceOf, supports } from './source.ts';
 
-/** Collects the current facts about the source of a configuration; returns undefined when the source is deleted. */
+/** Collects the current facts about the source environment of a configuration; returns undefined if the environment is deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
 }
 
-/** Tells if the region that a configuration copies to is up. */
+/** True if the destination region of a configuration is up. */
 export function destinationUp(world: World, { settings }: Configuration): boolean {
   return isUp(world, settings.destinationRegion);
 }
 
-/** Tells if a source environment exists, and its region is up and supports disaster readiness. */
+/** True if the source environment of a configuration exists, and its region is up and supports disaster readiness. */
 export function sourceReachable(world: World, configuration: Configuration): boolean {
   const region = sourceNow(world, configuration)?.region ?? '';
   return isUp(world, region) && supports(world, region);
 }
 
-/** Tells if the running activation could create its environment: the app exists, or the name of a new app is free. */
+/** True if the running activation could now create its environment: the source app still exists, or the name of the new app is free. */
 export function handoffPossible(world: World, configuration: Configuration): boolean {
   const target = runningActivation(configuration)?.pinned?.target;
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** Says why no recovered environment can be created under these names; returns undefined when one can. */
+/** Returns the reason why no recovered environment can be created with these names; undefined if it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
-  if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app is gone';
+  if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app no longer exists';
   const unique = world.readings['names.apps'] === 'unique';
   const taken = unique && world.of(apps).where('name', `${accountId}/${target.appName ?? ''}`).length > 0;
-  return taken ? 'an app with this name exists already' : undefined;
+  return taken ? 'an app with this name already exists' : undefined;
 }
 
 /** Finds the target environment of a protection: its warm standby, or the environment that an activation created. */
@@ -58,8 +59,8 @@ export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | '
 }
 
 /**
- * Creates the recovered environment, and a new app for it if the target says so. The environment gets the sizes and volumes of its source,
- * but not its image, secrets, variables and hosts. A PostgreSQL or Redis database runs at once; every other workload waits for a
+ * Creates the recovered environment, and a new app for it if the target asks for one. The environment gets the size and volumes of its
+ * source, but not its image, secrets, variables or hosts. A PostgreSQL or Redis database starts at once; any other workload waits for a
  * deployment.
  */
 export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {

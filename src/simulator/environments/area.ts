@@ -13,7 +13,10 @@ import { type Environment, environmentNamed, environments, imageOf, isCliEnvName
 import { requireRunnable, sizeFields } from './environment.ts';
 import { build, deployImage, redeploy, rollback, start, stop } from './lifecycle.ts';
 
-/** Reads the status of an environment: a known word in lower case, any other word unchanged. */
+/**
+ * Validates the status of an environment in a control request (/_sim): converts running, stopped and updating to lower case, and leaves any
+ * other status unchanged.
+ */
 const statusFrom: Reads<string> = (value, name) => {
   const word = text()(value, name);
   return ['running', 'stopped', 'updating'].includes(word.toLowerCase()) ? word.toLowerCase() : word;
@@ -75,15 +78,15 @@ function update({ world, id, body }: ControlCall<ReturnType<typeof settableField
 
 function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: string | undefined): void {
   if (cliEnvName !== undefined && isCliEnvName(world, accountId, cliEnvName)) {
-    throw taken(`an environment of this account has the cliEnvName ${cliEnvName} already`);
+    throw taken(`another environment of this account has the cliEnvName ${cliEnvName}`);
   }
 }
 
 function creatorWith(world: World, token: string, accountId: string): string {
-  if (!world.of(tokens).has(token)) throw notFound('createdBy: token not found');
+  if (!world.of(tokens).has(token)) throw notFound('createdBy: the simulator has no such token');
   const mine = world.of(memberships).where('token', token);
   const membership = mine.find((each) => each.accountId === accountId);
-  if (membership === undefined) throw invalid('createdBy is not a member of the account');
+  if (membership === undefined) throw invalid('the token createdBy has no membership in the account');
   return membership.membershipId;
 }
 
@@ -120,11 +123,14 @@ export const environmentsArea: Area = {
     lifecycle('start', start, []),
   ],
   timers: { [deploymentTimers.passes]: pass, [deploymentTimers.settles]: settle },
-  // These routes take the place of the real service's console, which alone can create, change and delete environments.
+  // These routes replace the console of the real service, because the API cannot create, change or delete environments.
   control: [
     control('POST /environments', 'creates an environment', newFields, create),
-    control('GET /environments/:id', 'an environment with everything the interface hides', nothing, ({ world, id }) =>
-      ok(hidden(world, environmentNamed(world, id))),
+    control(
+      'GET /environments/:id',
+      'returns an environment with fields that the public API hides',
+      nothing,
+      ({ world, id }) => ok(hidden(world, environmentNamed(world, id))),
     ),
     control('PATCH /environments/:id', 'changes an environment', settableFields, update),
     control('DELETE /environments/:id', 'deletes an environment', nothing, ({ world, id }) => {
@@ -144,7 +150,7 @@ function listEnvironments(call: AreaCall): AreaAnswer {
   const accountId = optional(call.query, 'accountId', text()) ?? currentAccount(call);
   const membership = memberOf(call, accountId);
   const app = appId === undefined ? undefined : appNamed(world, appId);
-  if (app !== undefined && app.accountId !== accountId) throw notFound('the account has no such app');
+  if (app !== undefined && app.accountId !== accountId) throw notFound('the account has no app with this appId');
   const rows =
     app === undefined ? listed(call, environments, 'account', accountId) : listed(call, environments, 'app', app.appId);
   const visible = rows.filter(({ appEnvId }) => maySee(world, membership, appEnvId));

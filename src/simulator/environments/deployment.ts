@@ -3,14 +3,14 @@ import type { World } from '../store/store.ts';
 import { addContent, contents, type DeployedContent, deploymentTimers, endDeployment } from './environment.ts';
 import { type Environment, environments, type Versioned } from './environment.ts';
 
-/** Gives an environment a new version that runs a ready-made image. */
+/** Adds a new version to an environment, which runs a ready-made image. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
   return addContent(world, environment, image, world.hash('image', image));
 }
 
 /**
- * Gives an environment a new version, built from its git branch or from the inputs of the version `from`. Uses the image of an earlier
- * build with the same inputs, unless `forced` demands a new build.
+ * Adds a new version to an environment, built from its git branch, or from the same source as the version `from`. Reuses the image of an
+ * earlier build with the same inputs, unless `forced` is true.
  */
 export function addBuild(world: World, environment: Environment, app: App, forced = false, from?: DeployedContent) {
   const buildHash = from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
@@ -19,33 +19,33 @@ export function addBuild(world: World, environment: Environment, app: App, force
   return addContent(world, environment, image, buildHash);
 }
 
-/** Tells if an environment of an app can be built: its app needs source mode, and the environment a git branch. */
+/** True if an environment can be built: its app is built from source, and the environment has a git branch. */
 export function isBuiltFromGit(app: App, environment: Environment): boolean {
   return !app.useImage && kindOf(app) !== 'database' && environment.gitBranch !== undefined;
 }
 
 /** The fields of an app that change the result of a build. */
-const buildFields = 'useImage dockerPreset builder contextDir dockerfilePath customDockerfileContent buildArgs'.split(
-  ' ',
+const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,customDockerfileContent,buildArgs'.split(
+  ',',
 );
 
-/** The fields of an app that decide which image it runs, if the app is not built from source. */
+/** The fields of an app that determine the image to run, if the app is not built from source. */
 const imageFields = ['useImage', 'image'];
 
-/** Selects the pending changes that need a new version; a restart of the current version leaves these pending. */
+/** Selects the pending changes that need a new version; a restart of the current version does not apply these changes. */
 function needsNewVersion(app: App, pendingChanges: readonly string[]): readonly string[] {
   const fields = app.useImage ? imageFields : buildFields;
   return pendingChanges.filter((name) => fields.includes(name));
 }
 
-/** Makes a new version if the pending changes of an environment need one; returns undefined otherwise. */
+/** Adds a new version if the pending changes of an environment need one; otherwise returns undefined. */
 export function versionForChanges(world: World, environment: Environment, app: App): Versioned | undefined {
   if (needsNewVersion(app, environment.pendingChanges).length === 0) return undefined;
   if (app.useImage) return app.image === undefined ? undefined : addImage(world, environment, app.image);
   return isBuiltFromGit(app, environment) ? addBuild(world, environment, app) : undefined;
 }
 
-/** Lists everything that the result of a build depends on: the source, and how it is built. */
+/** Lists everything on which the result of a build depends: the source, and the settings of the build. */
 function buildInputs(app: App, gitBranch: string): readonly string[] {
   const { gitNamespace = '', gitRepo = '', dockerPreset, dockerPresetVersion = '', builder, contextDir } = app;
   const { dockerfilePath = '', customDockerfileContent = '', buildArgs = '' } = app;
@@ -63,17 +63,17 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
 /**
- * The status with which a deployment ends. The interface gives the status after stop and start; for the other kinds the reading
- * `deploy.settles` decides.
+ * The status that an environment has after each kind of deployment. The API documentation gives the status after stop and start; for the
+ * other kinds the simulator option `deploy.settles` decides.
  */
 const settlesTo = { newVersion: 'deployment', restart: 'deployment', start: 'running', stop: 'stopped' } as const;
 
 type Settles = (typeof settlesTo)[DeploymentKind];
 
-/** Words for the status of an environment that the interface does not document; a client must tolerate them. */
+/** Values of an environment's status that the API documentation does not mention; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment, and writes into the ledger which action caused it and which version it deploys. */
+/** Begins a deployment, and records in the change log which request caused the deployment and which version it deploys. */
 export function begin(
   world: World,
   environment: Environment,
@@ -107,7 +107,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** Selects the pending changes that stay pending after a deployment. */
+/** Selects the pending changes that are still pending after a deployment. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -124,7 +124,7 @@ function scheduleEnd(world: World, appEnvId: string, settles: Settles): void {
   }
 }
 
-/** Shows an undocumented word as the status of an environment in the middle of a deployment. */
+/** Gives an environment an undocumented status in the middle of its deployment. */
 export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });
@@ -141,15 +141,15 @@ export function settle(world: World, due: { readonly appEnvId: string; readonly 
   world.change(environments, settled, 'environment.settled', { status });
 }
 
-/** Sets the status of an environment to the one that the control surface demands, and ends a running deployment. */
+/** Sets the status of an environment to the one in a control request (/_sim), and ends a running deployment. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   endDeployment(world, environment.appEnvId);
   return { ...environment, statusBefore: undefined, status };
 }
 
 /**
- * Spells the status of an environment as responses do: in lower case in lists and in upper case after deployments, unless the reading
- * `status.words` says otherwise.
+ * Formats the status of an environment for a response: in lower case in lists and in upper case in deployment responses, unless the
+ * simulator option `status.words` sets another form.
  */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
   const words = world.readings['status.words'];

@@ -8,13 +8,13 @@ import { fields, flag, list, number, text } from '../http/fields.ts';
 import { forbidden, found, invalid } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Reads a startup override: the command and arguments with which a container starts instead of those of its image. */
+/** Validates a startup override: the command and arguments with which a container starts instead of those in its image. */
 export const startupFields = fields({ command: text(), args: list(text({ min: 0 })), shell: flag, workingDir: text() });
 
 /** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Reads the settings of a function. Their limits are the same for every account. */
+/** Validates the settings of a function (`functionConfig`). All accounts have the same limits. */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -24,10 +24,10 @@ export const functionFields = fields({
   maxScale: number({ min: 0, max: 100, whole: true }),
 });
 
-/** The settings of a function. */
+/** The settings of a function (`functionConfig`). */
 type FunctionSettings = ReturnType<typeof functionFields>;
 
-/** Reads the size of an environment: its containers, CPU and memory. */
+/** Validates the size of an environment: its containers, CPU and memory. */
 export const sizeFields = fields({
   containers: number({ min: 0, max: 1000, whole: true }),
   zClouds: number({ min: 0, max: 1000 }),
@@ -35,7 +35,7 @@ export const sizeFields = fields({
   memory: number({ min: 0 }),
 });
 
-/** An environment: an app that is deployed in a region. */
+/** An environment: an app that is deployed to a region. */
 export interface Environment {
   readonly appEnvId: string;
   readonly appId: string;
@@ -47,7 +47,7 @@ export interface Environment {
   readonly region: string;
   readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
-  /** The status in lower case, such as running, stopped or updating. */
+  /** The status, in lower case if it is a documented one: running, stopped or updating. */
   readonly status: string;
   readonly resources: Required<ReturnType<typeof sizeFields>>;
   readonly createdAt: number;
@@ -60,27 +60,27 @@ export interface Environment {
   readonly functionConfig?: FunctionSettings;
   /** The values of the environment variables by name; all variables are secret and available at run time. */
   readonly envVars: Readonly<Record<string, string>>;
-  /** The names of the fields of the app that were changed and wait for the next deployment. */
+  /** The names of the app fields that were changed but not yet deployed to this environment. */
   readonly pendingChanges: readonly string[];
-  /** The job settings in effect; changes of the app that wait for a deployment are not in them. */
+  /** The job settings that are deployed; they do not contain pending changes of the app. */
   readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
-  /** The number of the newest version of the environment. */
+  /** The version number of the newest version of the environment. */
   readonly versions: number;
   /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  /** The status before the running deployment; a deployment that replaces a running one keeps this status. */
+  /** The status before the running deployment. If a new deployment replaces the running one, this field does not change. */
   readonly statusBefore?: string | undefined;
 }
 
-/** The collection of all environments. */
+/** All environments in the simulator's data, indexed by account, by app and by cliEnvName. */
 export const environments = collection<Environment>('environments', (environment) => environment.appEnvId, {
   account: (environment) => environment.accountId,
   app: (environment) => environment.appId,
   cliEnvName: (environment) => `${environment.accountId}/${environment.cliEnvName}`,
 });
 
-/** A version of an environment: an image, and what it was built from. */
+/** A version of an environment: an image, and a hash of the inputs of its build. */
 export interface DeployedContent {
   readonly contentId: string;
   readonly appEnvId: string;
@@ -89,27 +89,28 @@ export interface DeployedContent {
   readonly buildHash: string;
 }
 
-/** An environment, and the version that was just made for it. */
+/** An environment, and the version that was just added to it. */
 export interface Versioned {
   readonly environment: Environment;
   readonly content: DeployedContent;
 }
 
-/** The collection of all versions of all environments. */
+/** All versions of all environments in the simulator's data, indexed by environment. */
 export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
   environment: (content) => content.appEnvId,
 });
 
-/** The fields of a new environment; only app, name and region are required. */
+/** The fields of a new environment; only appId, name and region are required. */
 export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
   Partial<Omit<Environment, 'accountId' | 'slug' | 'deploymentName' | 'createdAt' | 'updatedAt'>> & {
     /**
-     * The membership that creates the environment. If the membership may see only listed environments, the new one is added to the list.
+     * The membership of the member who creates the environment. If this member is restricted to certain environments, the new environment
+     * is added to them.
      */
     readonly createdBy?: string;
   };
 
-/** Creates an environment and, if it is created as deployed, its first version. */
+/** Creates an environment and, if the environment is already deployed, its first version. */
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);
@@ -149,17 +150,17 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
     : environment;
 }
 
-/** Finds a region by its name; refuses with 404 when there is none. */
+/** Finds a region by its name; fails with 404 if no region has this name. */
 export function regionNamed(world: World, name: string): Region {
   return found(world.of(regions).get(name), 'region not found');
 }
 
-/** Finds an environment by its id; refuses with 404 when there is none. */
+/** Finds an environment by its id; fails with 404 if no environment has this id. */
 export function environmentNamed(world: World, appEnvId: string): Environment {
   return found(world.of(environments).get(appEnvId), 'app environment not found');
 }
 
-/** Finds an environment that the caller may see and change; refuses with 404 when there is none, and with 403 when the caller may not. */
+/** Finds an environment by its id; fails with 404 if no environment has this id, and with 403 if the caller has no access to it. */
 export function environmentFor(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentNamed(call.world, appEnvId);
   const membership = memberOf(call, environment.accountId);
@@ -167,20 +168,22 @@ export function environmentFor(call: AreaCall, appEnvId: string): Environment {
   return environment;
 }
 
-/** Finds an environment; refuses with 404 when there is none, and with 403 unless the caller is an admin of its account. */
+/**
+ * Finds an environment by its id; fails with 404 if no environment has this id, and with 403 unless the caller is an admin of its account.
+ */
 export function environmentForAdmin(call: AreaCall, appEnvId: string): Environment {
   const environment = environmentFor(call, appEnvId);
   adminOf(call, environment.accountId);
   return environment;
 }
 
-/** Finds an environment of an account by its cliEnvName; refuses with 404 when there is none. */
+/** Finds an environment of an account by its cliEnvName; fails with 404 if no environment has this name. */
 export function environmentCalled(world: World, accountId: string, envName: string): Environment {
   const [environment] = world.of(environments).where('cliEnvName', `${accountId}/${envName}`);
   return found(environment, 'no app environment has this envName');
 }
 
-/** Gives an environment a new version and makes it the current one. */
+/** Adds a new version to an environment and makes it the current version. */
 export function addContent(world: World, environment: Environment, image: string, buildHash: string): Versioned {
   const { appEnvId } = environment;
   const content = { contentId: world.id('content'), appEnvId, version: environment.versions + 1, image, buildHash };
@@ -192,7 +195,7 @@ export function addContent(world: World, environment: Environment, image: string
 
 const rememberedDeployments = 50;
 
-/** Makes a version the current one of an environment. */
+/** Makes a version the current version of an environment. */
 export function withCurrent(environment: Environment, content: DeployedContent): Environment {
   const { contentId } = content;
   const again = environment.deployments.at(-1) === contentId;
@@ -200,10 +203,10 @@ export function withCurrent(environment: Environment, content: DeployedContent):
   return { ...environment, currentContentId: contentId, deployments: deployments.slice(-rememberedDeployments) };
 }
 
-/** The names of the timers of a deployment: one shows an undocumented status, the other ends the deployment. */
+/** The names of the two timers of a deployment: one sets an undocumented status, the other ends the deployment. */
 export const deploymentTimers = { passes: 'environments.passes', settles: 'environments.settles' } as const;
 
-/** Ends a deployment before its time is over. */
+/** Cancels the timers of a running deployment. */
 export function endDeployment(world: World, appEnvId: string): void {
   for (const kind of Object.values(deploymentTimers)) world.cancel(kind, appEnvId);
 }
@@ -216,7 +219,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
-    // Keep the last id in the list: an empty list would mean access to every environment.
+    // Keep a member's last environment id in the list, although the environment is deleted: an empty list would mean access to every
+    // environment.
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
@@ -224,7 +228,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
 }
 
 /**
- * Refuses an app that cannot run as asked. A function needs a region that supports functions, and has no volumes; CouchDB runs on one node.
+ * Fails if an app cannot run in an environment like this: a Function needs a region that supports Functions and has no volumes, and CouchDB
+ * runs on one node.
  */
 export function requireRunnable(
   world: World,
@@ -239,12 +244,12 @@ export function requireRunnable(
   }
 }
 
-/** Returns the image that an app runs before anything else was deployed. */
+/** Returns the image that an app runs before its first deployment through the API. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }
 
-/** Tells if an environment of the account has this cliEnvName. */
+/** True if an environment of the account has this cliEnvName. */
 export function isCliEnvName(world: World, accountId: string, name: string): boolean {
   return world.of(environments).where('cliEnvName', `${accountId}/${name}`).length > 0;
 }

@@ -10,7 +10,7 @@ import { type DeployedContent, contents, type Environment, environmentCalled } f
 import { environmentFor, functionFields, startupFields, type StartupSettings } from './environment.ts';
 import { withCurrent } from './environment.ts';
 
-/** Finds the environment that a request names by appEnvId, by envName or by both. */
+/** Finds the environment of a request, which contains an appEnvId, an envName or both. */
 export function environmentMeant(call: AreaCall): Environment {
   const appEnvId = optional(call.body, 'appEnvId', text());
   const envName = optional(call.body, 'envName', text());
@@ -20,12 +20,12 @@ export function environmentMeant(call: AreaCall): Environment {
   const named = environmentCalled(call.world, currentAccount(call), envName ?? '');
   const byName = environmentFor(call, named.appEnvId);
   if (byId !== undefined && byId.appEnvId !== byName.appEnvId) {
-    throw invalid('appEnvId and envName are two different environments');
+    throw invalid('appEnvId and envName belong to two different environments');
   }
   return byName;
 }
 
-/** Deploys an image as a new version: POST /app-env/deploy-image. */
+/** Handles POST /app-env/deploy-image, which deploys an image as a new version. */
 export function deployImage(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -33,7 +33,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   const image = required(body, 'image', imageReference);
   const saved = withFunctionConfig(withEnvVars(withStartup(environment, app, body), body), app, body);
   if (!app.useImage && kindOf(app) !== 'function')
-    throw rejected(world, 'the app does not use images: set useImage true');
+    throw rejected(world, 'the app does not deploy images: set useImage of the app to true');
   const { environment: next, content } = addImage(world, saved, image);
   const { contentId } = content;
   const places = { top: { top: { contentId } }, appEnv: { appEnv: { contentId } }, absent: {} };
@@ -41,7 +41,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   return begun(world, next, ['newVersion', 'deploy-image', content], 'Image deployment started', shown);
 }
 
-/** Builds a new version from git and deploys it: POST /app-env/build. */
+/** Handles POST /app-env/build, which builds a new version from git and deploys it. */
 export function build(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -49,12 +49,12 @@ export function build(call: AreaCall): AreaAnswer {
   const from = rebuilt(world, environment, body);
   const forced = optional(body, 'forceNewBuild', flag) ?? false;
   const saved = withStartup(environment, app, body);
-  if (!isBuiltFromGit(app, environment)) throw rejected(world, 'the app is not built from a git branch');
+  if (!isBuiltFromGit(app, environment)) throw rejected(world, 'this environment cannot be built from a git branch');
   const built = addBuild(world, saved, app, forced, from);
   return begun(world, built.environment, ['newVersion', 'build', built.content], 'Build started');
 }
 
-/** Deploys the current version again, or another existing one: POST /app-env/redeploy. */
+/** Handles POST /app-env/redeploy, which deploys the current version or another existing version again. */
 export function redeploy(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -64,7 +64,7 @@ export function redeploy(call: AreaCall): AreaAnswer {
   return begun(world, withCurrent(environment, content), ['restart', 'redeploy', content], 'Redeployment started');
 }
 
-/** Deploys the previous version, or an earlier one that the request names: POST /app-env/rollback. */
+/** Handles POST /app-env/rollback, which deploys the previous version, or an earlier one that the request specifies. */
 export function rollback(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -73,20 +73,20 @@ export function rollback(call: AreaCall): AreaAnswer {
   const { currentContentId } = environment;
   if (currentContentId === undefined) throw rejected(world, 'the environment was never deployed');
   const previous = target?.contentId ?? environment.deployments.at(-2);
-  if (previous === undefined) throw rejected(world, 'there is no previous deployment');
-  if (previous === currentContentId) throw rejected(world, 'this is the currently deployed version');
+  if (previous === undefined) throw rejected(world, 'the environment has no previous deployment');
+  if (previous === currentContentId) throw rejected(world, 'the environment already runs this version');
   const [from, to] = [contentOf(world, environment, currentContentId), contentOf(world, environment, previous)];
   const rollbackInfo = { fromVersion: from.version, toVersion: to.version, contentId: to.contentId };
   const shown = { top: { rollbackInfo } };
   return begun(world, withCurrent(environment, to), ['restart', 'rollback', to], 'Rollback started', shown);
 }
 
-/** Stops an environment: POST /app-env/stop. */
+/** Handles POST /app-env/stop, which stops an environment. */
 export function stop(call: AreaCall): AreaAnswer {
   return begun(call.world, environmentMeant(call), ['stop', 'stop'], 'Environment is stopping');
 }
 
-/** Starts an environment that has been deployed before: POST /app-env/start. */
+/** Handles POST /app-env/start, which starts an environment that has been deployed before. */
 export function start(call: AreaCall): AreaAnswer {
   const environment = environmentMeant(call);
   if (!environment.deployed) throw rejected(call.world, 'the environment must have been deployed at least once');
@@ -94,8 +94,8 @@ export function start(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Begins a deployment and answers with its beginning; refuses while another deployment runs, when the reading `deploy.whileUpdating` says
- * so.
+ * Begins a deployment and returns the response. Fails if another deployment is running and the simulator option `deploy.whileUpdating` is
+ * `reject`.
  */
 function begun(
   world: World,
@@ -114,15 +114,15 @@ function begun(
 
 function contentOf(world: World, environment: Environment, contentId: string): DeployedContent {
   const content = world.of(contents).get(contentId);
-  if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no such content');
+  if (content?.appEnvId !== environment.appEnvId) throw notFound('this environment has no version with this contentId');
   return content;
 }
 
-/** Finds the version that a rebuild repeats; returns undefined when the request is no rebuild. */
+/** Finds the version that a build request repeats; returns undefined if the request does not set `isRebuild`. */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());
-  if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild true');
+  if (fromContentId !== undefined && !isRebuild) throw invalid('fromContentId needs isRebuild to be true');
   const contentId = fromContentId ?? environment.currentContentId;
   return isRebuild && contentId !== undefined ? contentOf(world, environment, contentId) : undefined;
 }
@@ -135,7 +135,7 @@ function withStartup(environment: Environment, app: App, body: BodyFields): Envi
   if (given === undefined && !clears && !replaces) return environment;
   const kind = kindOf(app);
   if (kind === 'job' || kind === 'database') {
-    throw invalid('a startup override is for Apps and Functions, not for Jobs or Databases & Services');
+    throw invalid('only Apps and Functions have a startupConfig, not Jobs or Databases & Services');
   }
   if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
   if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
@@ -148,13 +148,15 @@ function withStartup(environment: Environment, app: App, body: BodyFields): Envi
   return { ...environment, startupConfig: Object.keys(startupConfig).length === 0 ? undefined : startupConfig };
 }
 
-/** Merges a startup override into the saved one; a new command runs in a shell unless the request says otherwise. */
+/** Merges a startup override into the saved one; a new command runs in a shell unless the request sets `shell` to false. */
 function merged(saved: StartupSettings, part: StartupSettings): StartupSettings {
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
   if (next.shell === false && /\s/.test(next.command ?? '')) {
-    throw invalid('startupConfig: without a shell, command is one exact executable and args are a list of their own');
+    throw invalid(
+      'startupConfig with shell false: command must be one executable without spaces; put its arguments into args',
+    );
   }
   return next;
 }
@@ -164,20 +166,20 @@ function withEnvVars(environment: Environment, body: BodyFields): Environment {
   const given = optional(body, 'envVars', record(text({ min: 0 })));
   if (given === undefined) return environment;
   const bad = Object.keys(given).find((name) => !/^[-._a-zA-Z][-._a-zA-Z0-9]*$/.test(name));
-  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a name`);
+  if (bad !== undefined) throw invalid(`envVars: ${JSON.stringify(bad)} is not a valid variable name`);
   return { ...environment, envVars: { ...environment.envVars, ...given } };
 }
 
-/** Merges function settings into the saved settings of an environment. */
+/** Merges the `functionConfig` of a request into the saved settings of an environment. */
 function withFunctionConfig(environment: Environment, app: App, body: BodyFields): Environment {
   const given = optional(body, 'functionConfig', object);
   if (given === undefined) return environment;
-  if (kindOf(app) !== 'function') throw invalid('functionConfig is for Functions only');
+  if (kindOf(app) !== 'function') throw invalid('only Functions have a functionConfig');
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
-  // A maximum scale of 0 means that there is no maximum.
+  // If `maxScale` is 0, there is no maximum.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
-    throw invalid('functionConfig.minScale must not be above maxScale');
+    throw invalid('functionConfig.minScale must not be greater than functionConfig.maxScale');
   }
   return { ...environment, functionConfig };
 }

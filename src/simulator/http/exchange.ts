@@ -4,36 +4,36 @@ import { invalid, RequestRefusal } from './refusal.ts';
 /** A request to the simulator, from a socket or from the same process. */
 export interface HttpRequest {
   readonly method: string;
-  /** The path and the query of the request. */
+  /** The path of the request with its query. */
   readonly url: string;
-  /** The headers of the request, by their names in lower case. */
+  /** The headers of the request; their names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body?: Uint8Array | string | undefined;
-  /** True when the body was longer than allowed; the body is then not kept. */
+  /** True if the body was longer than allowed; the body is then discarded. */
   readonly tooLarge?: boolean;
 }
 
-/** What a client receives: an answer, a connection that is reset, nothing at all, or a stream of events. */
+/** The result of a request, as its client sees it: an answer, a connection reset, no answer at all, or a stream of events. */
 export type Reply = Answered | { readonly kind: 'reset' | 'silent'; readonly committed: boolean } | Stream;
 
-/** An answer to a request, and how the answer is sent. */
+/** An answer to a request. Its optional fields change how the body is sent, to simulate a fault. */
 export interface Answered {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Makes a long body in pieces while the answer is sent. */
+  /** Yields a long body in pieces while the answer is sent. */
   readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
-  /** The number of bytes of the body after which the connection is closed. */
+  /** Number of bytes of the body after which the connection is closed. */
   readonly truncate?: number;
-  /** The milliseconds for each byte, to send the body byte by byte. */
+  /** Milliseconds to wait after each byte of the body, which is then sent byte by byte. */
   readonly msPerByte?: number;
-  /** The length in bytes of a JSON object to send instead of the body. */
+  /** The length in bytes of a JSON object that is sent instead of the body. */
   readonly hugeBody?: number;
 }
 
-/** Makes an answer that is sent without a fault. */
+/** Returns an answer that is sent normally, without a simulated fault. */
 export function answered(status: number, body: string, headers: Answered['headers'], committed = false): Answered {
   return { kind: 'answered', status, headers, body, committed };
 }
@@ -46,8 +46,8 @@ export interface Stream {
 }
 
 /**
- * Reduces a request target to path and query. If the target has the absolute form (`GET http://host/path`), its host replaces the Host
- * header.
+ * Reduces the target of an HTTP request to path and query. If the target is a full URL, as in `GET http://host/path`, the host in the URL
+ * replaces the Host header.
  */
 export function originForm(target: string): { readonly url: string; readonly host?: string } {
   if (target.startsWith('/')) return { url: target };
@@ -56,33 +56,34 @@ export function originForm(target: string): { readonly url: string; readonly hos
   return { url: rest.startsWith('/') ? rest : `/${rest}`, host };
 }
 
-/** Splits an address into path and query. */
+/** Splits a URL into its path and its query parameters. */
 export function addressOf(url: string): { readonly path: string; readonly query: Readonly<Record<string, string>> } {
   const [path = ''] = url.split('?', 1);
   return { path, query: Object.fromEntries(new URLSearchParams(url.slice(path.length + 1))) };
 }
 
-/** Encodes a body as bytes. */
+/** Converts a body to bytes. */
 export function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
   return typeof body === 'string' ? new TextEncoder().encode(body) : (body ?? new Uint8Array());
 }
 
-/** The longest body of a public request in bytes. */
+/** The maximum body size of a public request in bytes. */
 export const longestBody = 1024 * 1024;
 
 /**
- * Reads the JSON object in the body of a request. A strict reader requires a body and the Content-Type application/json; a lenient reader
- * takes any Content-Type, and reads a missing body as {}.
+ * Parses the JSON object in the body of a request. In `strict` mode a body and the Content-Type application/json are required; in `lenient`
+ * mode any Content-Type is accepted, and a missing body counts as {}.
  */
 export function bodyOf(request: HttpRequest, reader: 'strict' | 'lenient'): BodyFields {
-  if (request.tooLarge === true) throw new RequestRefusal(413, 'the body is longer than this path takes');
+  if (request.tooLarge === true) throw new RequestRefusal(413, 'the request body is too long for this path');
   const bytes = bytesOf(request.body);
   const isStrict = reader === 'strict';
   if (bytes.length === 0 && !isStrict) return {};
   if (bytes.length === 0) throw invalid('the request needs a JSON body');
   if (isStrict && !isJson(request.headers['content-type'])) throw invalid('Content-Type must be application/json');
   const body = parseJson(bytes);
-  if (typeof body !== 'object' || body === null || Array.isArray(body)) throw invalid('the body must be a JSON object');
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw invalid('the request body must be a JSON object');
   return body as BodyFields;
 }
 
@@ -94,6 +95,6 @@ function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes));
   } catch {
-    throw invalid('the body is not valid JSON');
+    throw invalid('the request body is not valid JSON');
   }
 }

@@ -1,28 +1,30 @@
 import { invalid } from './refusal.ts';
 
-/** An unchecked object from a client: a body, a query, or an object inside a body. */
+/** An object from a client that is not validated yet: a body, a query, or an object inside a body. */
 export type BodyFields = Readonly<Record<string, unknown>>;
 
-/** A function that checks a value from a client and returns the value with its type. A refusal names the field. */
+/** Validates a value from a client and returns it with its type; fails with 400 and the name of the field if the value is not valid. */
 export type Reads<T> = (value: unknown, name: string) => T;
 
-/** Tells if a client sent a field. */
+/** True if the client sent the field. */
 export function sent(from: BodyFields, name: string): boolean {
   return Object.hasOwn(from, name) && from[name] !== undefined;
 }
 
-/** Reads a field of an object; refuses when the field was not sent. A refusal calls the field `called`. */
+/**
+ * Validates a required field of an object; fails with 400 if the client did not send the field. The error message calls the field `called`.
+ */
 export function required<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T {
   if (!sent(from, name)) throw invalid(`${called} is required`);
   return reads(from[name], called);
 }
 
-/** Reads a field of an object that may be left out. Null does not count as left out. */
+/** Validates an optional field of an object. A field that is null counts as sent. */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
   return sent(from, name) ? reads(from[name], called) : undefined;
 }
 
-/** Makes a reader of a text with limits of its length in characters. The text may be empty only if `min` is 0. */
+/** Returns a validator for a string with a minimum and a maximum length in characters. The string may be empty only if `min` is 0. */
 export function text(options: { readonly min?: number; readonly max?: number } = {}): Reads<string> {
   const { min = 1, max } = options;
   return (value, name) => {
@@ -35,34 +37,34 @@ export function text(options: { readonly min?: number; readonly max?: number } =
   };
 }
 
-/** Makes a reader of a text that a pattern matches; a refusal of any other text ends with `refusal`. */
-export function matching(pattern: RegExp, refusal: string, options: Parameters<typeof text>[0] = {}): Reads<string> {
+/** Returns a validator for a string that must match a pattern; `wanted` describes such a string in the error message. */
+export function matching(pattern: RegExp, wanted: string, options: Parameters<typeof text>[0] = {}): Reads<string> {
   return (value, name) => {
     const given = text(options)(value, name);
-    if (!pattern.test(given)) throw invalid(`${name} ${refusal}`);
+    if (!pattern.test(given)) throw invalid(`${name} must be ${wanted}`);
     return given;
   };
 }
 
-/** Reads a field that is true or false. */
+/** Validates a field that must be true or false. */
 export const flag: Reads<boolean> = (value, name) => {
   if (typeof value !== 'boolean') throw invalid(`${name} must be true or false`);
   return value;
 };
 
-/** Reads a field that must be true. */
+/** Validates a field that must be true. */
 export const onlyTrue: Reads<true> = (value, name) => {
   if (value !== true) throw invalid(`${name} must be true`);
   return true;
 };
 
-/** Reads true or false from a query parameter. */
+/** Validates a query parameter that must be `true` or `false`. */
 export const queryFlag: Reads<boolean> = (value, name) => {
   if (value !== 'true' && value !== 'false') throw invalid(`${name} must be true or false`);
   return value === 'true';
 };
 
-/** Makes a reader of a finite number within bounds. */
+/** Returns a validator for a finite number within bounds. */
 export function number(
   options: { readonly min?: number; readonly max?: number; readonly whole?: boolean } = {},
 ): Reads<number> {
@@ -75,7 +77,7 @@ export function number(
   };
 }
 
-/** Makes a reader of a query parameter that is a whole number within bounds. */
+/** Returns a validator for a query parameter that must be a whole number within bounds. */
 export function queryNumber(options: { readonly min: number; readonly max: number }): Reads<number> {
   const reads = number({ ...options, whole: true });
   return (value, name) => {
@@ -84,7 +86,7 @@ export function queryNumber(options: { readonly min: number; readonly max: numbe
   };
 }
 
-/** Makes a reader of a text that must be one of several words. */
+/** Returns a validator for a string that must be one of the given values. */
 export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   return (value, name) => {
     const known = words.find((word) => word === value);
@@ -93,7 +95,7 @@ export function choice<const W extends string>(words: readonly W[]): Reads<W> {
   };
 }
 
-/** Makes a reader of a list; `reads` reads each item. */
+/** Returns a validator for a list; `reads` validates each item of the list. */
 export function list<T>(reads: Reads<T>, options: { readonly min?: number; readonly max?: number } = {}): Reads<T[]> {
   const { min = 0, max = Infinity } = options;
   return (value, name) => {
@@ -104,13 +106,13 @@ export function list<T>(reads: Reads<T>, options: { readonly min?: number; reado
   };
 }
 
-/** Reads an object without checking its fields. */
+/** Validates that a value is an object, but does not validate its fields. */
 export const object: Reads<BodyFields> = (value, name) => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw invalid(`${name} must be an object`);
   return value as BodyFields;
 };
 
-/** Makes a reader of a value that may be null. */
+/** Returns a validator that accepts null and otherwise validates with `reads`. */
 export function orNull<T>(reads: Reads<T>): Reads<T | null> {
   return (value, name) => (value === null ? null : reads(value, name));
 }
@@ -119,22 +121,22 @@ interface Must<T> {
   readonly must: Reads<T>;
 }
 
-/** Marks a field as required in a description of an object. */
+/** Marks a field as required in a `FieldShape`. */
 export function must<T>(reads: Reads<T>): Must<T> {
   return { must: reads };
 }
 
-/** The description of an object: how to read each field. Fields without `must` may be left out. */
+/** Describes an object: for each field, the function that validates it. Fields without `must` are optional. */
 export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
-/** The type of an object that was read by a `FieldShape`; fields that were not sent are absent. */
+/** The type of an object that was validated with a `FieldShape`; a field that the client did not send is missing. */
 export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
 } & {
   readonly [K in keyof S as S[K] extends Must<unknown> ? never : K]?: S[K] extends Reads<infer T> ? T : never;
 };
 
-/** Reads the fields of an object in the order of their description; `inside` is the name of the object in refusals. */
+/** Validates the fields of an object in the order of their `FieldShape`; `inside` is the name of the object in error messages. */
 export function readFields<const S extends FieldShape>(from: BodyFields, shape: S, inside = ''): ReadFields<S> {
   const read = Object.entries(shape).map(([name, reads]) => {
     const called = pathTo(inside, name);
@@ -150,7 +152,7 @@ function pathTo(inside: string, name: string): string {
   return inside === '' ? name : `${inside}.${name}`;
 }
 
-/** Makes a reader of an object, which reads the described fields and refuses all others. */
+/** Returns a validator for an object with the given fields; the validator refuses all other fields. */
 export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S>> {
   return (value, name) => {
     const from = object(value, name);
@@ -159,7 +161,7 @@ export function fields<const S extends FieldShape>(shape: S): Reads<ReadFields<S
   };
 }
 
-/** Makes a reader of an object with any keys; `reads` reads each value. */
+/** Returns a validator for an object with any keys; `reads` validates each value. */
 export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   return (value, name) => {
     const entries = Object.entries(object(value, name));
@@ -167,7 +169,7 @@ export function record<T>(reads: Reads<T>): Reads<Readonly<Record<string, T>>> {
   };
 }
 
-/** Refuses an object with a field that is not among the known ones. */
+/** Fails with 400 if an object has a field that is not in the list of known fields. */
 export function onlyFields(from: BodyFields, name: string, known: readonly string[]): void {
   const other = Object.keys(from).find((key) => !known.includes(key));
   if (other !== undefined) throw invalid(`${pathTo(name, other)} is not a known field`);

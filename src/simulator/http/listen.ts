@@ -1,6 +1,6 @@
 /**
- * Serves the simulator on a socket. A request is handled only when its whole body was read. A client that sends too slowly is cut off at a
- * deadline. A stream of events that its client does not read is closed.
+ * Serves the simulator on a socket. A request is handled only after its whole body has arrived. The connection of a client that sends too
+ * slowly is closed at a deadline, and so is an event stream whose client does not read it.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -12,7 +12,7 @@ import { type Answered, originForm, type Reply, type Stream } from './exchange.t
 import { BadOption } from '../bad-option.ts';
 import type { Simulator } from '../simulator.ts';
 
-/** The address and port to listen on. */
+/** The address and port on which the simulator listens. */
 export interface ListenOptions {
   readonly host: string;
   readonly port: number;
@@ -24,8 +24,8 @@ const longestHeaders = 32 * 1024;
 const mostWaiting = 1024 * 1024;
 
 /**
- * Starts a simulator on a socket. `make` is called only after the socket is bound, so that a second start on the same address by mistake
- * cannot touch the state of the first.
+ * Starts a simulator on a socket. `make` is called only after the socket is bound: if another simulator already uses the address, `make`
+ * does not run and cannot damage that simulator's state file.
  */
 export async function listen(make: () => Simulator, options: ListenOptions) {
   const server = createServer({
@@ -59,7 +59,8 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
   simulator.stop();
   const ended = once(server.close(), 'close');
   server.closeIdleConnections();
-  // Give running answers a moment to end, then close every connection: streams and requests that stay unanswered would never end.
+  // Give running requests 300 ms to finish, then close every connection: event streams and requests that are never answered would stay open
+  // forever.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
   await ended;
   clearTimeout(impatient);
@@ -68,8 +69,8 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
 
 async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection to a browser after each answer. When a kept connection breaks, a browser repeats the request, so its user would
-  // not see a fault that breaks the connection.
+  // Close the connection to a browser after each answer. If a reused connection breaks, the browser repeats the request, and its user does
+  // not notice a simulated connection fault.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
@@ -79,13 +80,14 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
-    // Do not answer with success when the client is gone or the state could not be written to disk.
+    // Do not answer with success if the client is gone or the state could not be written to disk.
     outgoing.destroy();
   }
 }
 
 /**
- * Reads a whole body, so that a client that is still sending it sees the answer; returns undefined when the body is longer than allowed.
+ * Reads a whole body, even if it is too long, so that a client that is still sending the body gets the answer. Returns undefined if the
+ * body is longer than allowed.
  */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -100,7 +102,7 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (reply.kind === 'answered') return answer(reply, outgoing);
   if (reply.kind === 'stream') return stream(reply, outgoing);
-  // A silent reply leaves the connection open.
+  // A reply of the kind `silent` leaves the connection open.
   if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
@@ -111,7 +113,7 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
     outgoing.setHeader('content-length', reply.hugeBody);
     return pipeline(hugeBody(reply.hugeBody), outgoing);
   }
-  // Make a piece only when the client has read the piece before.
+  // Produce the next piece of the body only when the client has read the previous one.
   if (reply.pieces !== undefined) return pipeline(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);
@@ -135,7 +137,7 @@ async function sendSlowly(bytes: Buffer, msPerByte: number, outgoing: ServerResp
   outgoing.end();
 }
 
-/** Makes a JSON object of a given length in bytes. */
+/** Generates a JSON object of a given length in bytes. */
 function* hugeBody(length: number): Iterable<string> {
   const [head, tail] = ['{"padding":"', '"}'];
   yield head.slice(0, length);
@@ -148,7 +150,8 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
   const stop = reply.subscribe((event) => {
-    // Close the connection of a client that does not read; the page reconnects and asks for the events that it missed.
+    // Close the connection of a client that does not read its events; the simulator's page reconnects and requests the events that it
+    // missed.
     if (outgoing.writableLength > mostWaiting) outgoing.destroy();
     else outgoing.write(event);
   });

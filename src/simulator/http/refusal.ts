@@ -1,8 +1,14 @@
-/** Says that a request is refused. A handler throws the refusal, which undoes everything that the handler did. */
+/**
+ * Thrown by a handler to refuse a request; it carries the status and message of the answer, and all changes that the handler made are
+ * undone.
+ */
 export class RequestRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
-  /** Fields that the interface promises at the top of an error body, whatever form error bodies have otherwise. */
+  /**
+   * Fields at the top of an error body that the API documents; they stay there when the simulator option `errors.body` changes the form of
+   * error bodies.
+   */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -19,35 +25,40 @@ export class RequestRefusal extends Error {
   }
 }
 
-/** Makes the refusal of a malformed request: 400. */
+/** Returns the error for an invalid request: status 400. */
 export function invalid(message: string): RequestRefusal {
   return new RequestRefusal(400, message);
 }
 
-/** Makes the refusal of a caller who may not do this: 403. */
+/** Returns the error for a caller without permission: status 403. */
 export function forbidden(message: string): RequestRefusal {
   return new RequestRefusal(403, message);
 }
 
-/** Makes the refusal of a request that names something unknown: 404. */
+/** Returns the error for an object that does not exist: status 404. */
 export function notFound(message: string): RequestRefusal {
   return new RequestRefusal(404, message);
 }
 
-/** Turns an error into a refusal. An error that is no refusal is a bug of the simulator, so it is logged and becomes a 500. */
+/**
+ * Converts an error into the refusal that the client receives. Any other error than a `RequestRefusal` is a bug of the simulator: it is
+ * logged, and the client receives a 500.
+ */
 export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {
   if (error instanceof RequestRefusal) return error;
   log(`${request}: ${String(error instanceof Error ? error.stack : error)}`);
-  return new RequestRefusal(500, 'the simulator has a bug: see its log');
+  return new RequestRefusal(500, 'the simulator has a bug: its log shows the error');
 }
 
-/** Returns a thing that was looked up; refuses with 404 when it is undefined. */
+/** Returns `thing`; fails with 404 if it is undefined. */
 export function found<T>(thing: T | undefined, message: string): T {
   if (thing === undefined) throw notFound(message);
   return thing;
 }
 
-/** Makes the refusal of a request that conflicts with the present state, such as an id that exists: 409, only on the control surface. */
+/**
+ * Returns the error for a control request (/_sim) that conflicts with the current state, for example if an id already exists: status 409.
+ */
 export function taken(message: string): RequestRefusal {
   return new RequestRefusal(409, message);
 }

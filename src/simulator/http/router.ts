@@ -2,21 +2,25 @@ import type { Route } from '../area.ts';
 import { RequestRefusal } from './refusal.ts';
 
 /**
- * Finds the route for a method and a path, with the part of the path that takes the place of `:id` in the route; refuses with 404 or 405.
+ * Finds the route for a method and a path, and the value of `:id` in the path; fails with 404 if no route has this path, and with 405 if no
+ * route with this path has this method.
  */
 export function routeFor<R extends Pick<Route, 'method' | 'path'>>(routes: readonly R[], method: string, path: string) {
   const here = routes.flatMap((route) => {
     const id = idIn(route.path, path);
     return id === undefined ? [] : [{ route, id }];
   });
-  if (here.length === 0) throw new RequestRefusal(404, 'there is nothing at this path');
+  if (here.length === 0) throw new RequestRefusal(404, 'the simulator has no route with this path');
   const found = here.find(({ route }) => route.method === method);
   if (found !== undefined) return found;
   const allow = here.map(({ route }) => route.method).join(', ');
-  throw new RequestRefusal(405, `this path allows ${allow} only`, {}, { allow });
+  throw new RequestRefusal(405, `this path accepts only the methods ${allow}`, {}, { allow });
 }
 
-/** Reads the id from a path, or an empty text if the route has no `:id`; returns undefined when the path does not match the route. */
+/**
+ * Returns the value of `:id` in a path, or an empty string if the route has no `:id`; returns undefined if the path does not match the
+ * route.
+ */
 function idIn(pattern: string, path: string): string | undefined {
   if (!pattern.includes(':id')) return pattern === path ? '' : undefined;
   const [, segment] = new RegExp(`^${pattern.replace(':id', '([^/]+)')}$`).exec(path) ?? [];

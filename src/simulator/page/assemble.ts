@@ -1,7 +1,7 @@
 /**
- * Joins the parts of the page into one HTML file. The parts are files in this folder: markup, style sheets, and scripts that import each
- * other. The scripts are joined without `import` and `export`, each after those that it imports, so no two scripts may declare the same
- * name at top level.
+ * Joins the parts of the simulator's web page into one HTML file. The parts are files in this folder: markup, style sheets, and scripts
+ * that import each other. The scripts are concatenated without `import` and `export`, each after those that it imports, so two scripts may
+ * not declare the same name at top level.
  */
 import { readFileSync } from 'node:fs';
 import { getAsset, isSea } from 'node:sea';
@@ -12,10 +12,10 @@ const read = (path: string | URL) => readFileSync(new URL(path, folder), 'utf8')
 const importing = /^import [^;]*? from '([^']+)';\n/gmu;
 const exporting = /^export (?=async |function |const |let |class )/gmu;
 
-/** The name of the asset in a bundled program that holds the whole page. */
+/** The name of the asset that contains the whole web page when the program is bundled as a single executable. */
 export const pageAsset = 'page.html';
 
-/** Makes the whole page as one HTML text. */
+/** Returns the whole web page as HTML. */
 export function assemblePage(): string {
   if (isSea()) return getAsset(pageAsset, 'utf8');
   return read('page.html')
@@ -29,7 +29,7 @@ function styles(): string {
   return sheets.map((name) => read(`styles/${name}.css`)).join('');
 }
 
-/** Lists the scripts, each after those that it imports; `start.js` comes last. */
+/** Lists the scripts of the web page, each after those that it imports; `start.js` comes last. */
 function scripts(): readonly string[] {
   const taken = new Set<string>();
   const ordered: string[] = [];

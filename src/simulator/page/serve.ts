@@ -5,12 +5,12 @@ import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
-/** Serves the page at `/`. Refuses a Host that is not a loopback address, and requests from other origins. */
+/** Serves the simulator's web page at `/`. Refuses a Host header that is not a loopback address, and requests from other origins. */
 export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw new RequestRefusal(405, 'this path allows GET only', {}, { allow: 'GET, HEAD' });
+      throw new RequestRefusal(405, 'this path accepts only GET requests', {}, { allow: 'GET, HEAD' });
     }
     const body = assemblePage();
     return answered(200, body, headersFor(body));
@@ -20,7 +20,7 @@ export function servePage(request: HttpRequest): Answered {
   }
 }
 
-/** Makes the security headers of the page, which let the page run only its own script. */
+/** Returns the security headers of the web page, which allow the page to run only its own script. */
 function headersFor(html: string): Readonly<Record<string, string>> {
   const policy = [
     "default-src 'none'",

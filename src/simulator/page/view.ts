@@ -18,8 +18,8 @@ import type { ChangedRow } from '../store/recent.ts';
 import type { World } from '../store/store.ts';
 
 /**
- * Reads the world for the page. `epoch` and `after` say which state the page already has. `watch` names the configurations that the page
- * shows; they are always sent, because their readiness changes as time passes.
+ * Returns the simulator's data for the web page. `epoch` and `after` say which state the page already has. `watch` lists the configurations
+ * that the page shows; they are always sent, because their readiness changes with time.
  */
 export function viewOf({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
@@ -28,17 +28,17 @@ export function viewOf({ store, mode, requests }: Clockwork, world: World, query
   const { recent } = store;
   const changed = after === undefined || epoch !== recent.epoch ? undefined : recent.after(after);
   return {
-    // A new value of `epoch` says that another world was loaded, so the page must forget everything.
+    // If `epoch` differs from the page's value, all data was replaced, and the page must discard the data that it has.
     epoch: recent.epoch,
     revision: recent.seq,
     now: world.now,
     mode,
     ledgerSeq: store.ledger.lastSeq,
     requestSeq: requests.log.lastSeq,
-    // True when `rows` has every row of the world, false when it has only those that changed.
+    // True if `rows` contains all objects; false if it contains only those that changed.
     complete: changed === undefined,
     ...(changed === undefined ? everything(world) : changes(world, changed, watch)),
-    // The readings that differ from their defaults.
+    // The simulator options that differ from their defaults.
     readings: changedReadings(world.readings),
   };
 }
@@ -71,10 +71,10 @@ function changedReadings(readings: Readings): object {
 
 type ShownFields = Readonly<Record<string, unknown>>;
 
-/** A row as the page gets it: with an `id` field, and without secrets. */
+/** A stored object as the web page gets it: with an `id` field, and without secrets. */
 type ShownRow = ShownFields & { readonly id: string };
 
-/** Makes a function that reads the rows of a collection for the page: all rows, or those of the given ids that still exist. */
+/** Returns a function that reads the objects of a collection for the web page: all of them, or those of the given ids that still exist. */
 function shown<T extends object>(collection: Collection<T>, show: (row: T, world: World) => ShownFields) {
   const rows = (world: World, ids?: readonly string[]): readonly ShownRow[] => {
     const all = world.of(collection);
@@ -84,28 +84,28 @@ function shown<T extends object>(collection: Collection<T>, show: (row: T, world
   return { name: collection.name, rows };
 }
 
-const appFields = only('accountId name image useImage port sandboxTermination deletionStarted createdAt updatedAt');
+const appFields = only('accountId,name,image,useImage,port,sandboxTermination,deletionStarted,createdAt,updatedAt');
 const environmentFields = only(
-  'accountId appId name cliEnvName region gitBranch status deployed resources volumes preventDestroy pendingChanges updatedAt',
+  'accountId,appId,name,cliEnvName,region,gitBranch,status,deployed,resources,volumes,preventDestroy,pendingChanges,updatedAt',
 );
 const alertFields = only(
-  'accountId appEnvId name description metric operator threshold duration aggregation queryRange enabled contactPointIds createdAt',
+  'accountId,appEnvId,name,description,metric,operator,threshold,duration,aggregation,queryRange,enabled,contactPointIds,createdAt',
 );
 
 /**
- * The collections and fields that the page gets; fields that are not listed are not sent. Never list configs of contact points or values of
- * variables. Tokens are listed: they are invented, and the page sends requests with them.
+ * The collections and fields that the web page gets. Never add the config of contact points or the values of variables, because they are
+ * secret. Tokens are included: they are invented, and the page sends its requests with them.
  */
 const shownCollections = [
-  shown(accounts, only('name memberEnvAccess sandboxEntitlement')),
-  shown(tokens, only('kind scopes currentAccountId')),
-  shown(memberships, only('accountId token role permissions allowedAppEnvIds')),
-  shown(credentials, only('accountId kind')),
-  shown(regions, only('up supports')),
+  shown(accounts, only('name,memberEnvAccess,sandboxEntitlement')),
+  shown(tokens, only('kind,scopes,currentAccountId')),
+  shown(memberships, only('accountId,token,role,permissions,allowedAppEnvIds')),
+  shown(credentials, only('accountId,kind')),
+  shown(regions, only('up,supports')),
   shown(apps, ({ dockerPreset, ...app }) => ({ ...appFields(app), preset: dockerPreset })),
   shown(environments, shownEnvironment),
   shown(contactPoints, ({ dashboardDeployments, ...point }) => ({
-    ...only('accountId name type updatedAt')(point),
+    ...only('accountId,name,type,updatedAt')(point),
     regions: dashboardDeployments.map(({ region }) => region),
   })),
   shown(alerts, ({ liveState, lastKnownState, ...alert }) => ({
@@ -113,7 +113,7 @@ const shownCollections = [
     state: liveState,
     knownState: lastKnownState,
   })),
-  shown(metrics, only('appEnvId metric value pods')),
+  shown(metrics, only('appEnvId,metric,value,pods')),
   shown(configurations, shownConfiguration),
   shown(faults, ({ match: { bodyContains, ...match }, effect }) => ({
     ...match,
@@ -135,15 +135,15 @@ function shownEnvironment(environment: Environment, world: World): ShownFields {
   };
 }
 
-const configurationFields = only('accountId generation createdAt pointsTaken nextSnapshotAt nextValidationAt');
-const settingFields = only('mode snapshotIntervalMs validationIntervalMs rpoTargetMs');
-const toldFields = only('hold failSteps nextValidation');
-const operationFields = only('operationId kind phase startedAt endedAt outcome failedSteps check');
+const configurationFields = only('accountId,generation,createdAt,pointsTaken,nextSnapshotAt,nextValidationAt');
+const settingFields = only('mode,snapshotIntervalMs,validationIntervalMs,rpoTargetMs');
+const toldFields = only('hold,failSteps,nextValidation');
+const operationFields = only('operationId,kind,phase,startedAt,endedAt,outcome,failedSteps,check');
 
 const mostPoints = 60;
 const mostOperations = 16;
 
-/** Formats a protection for the page, with its current readiness and the data of its timeline. */
+/** Formats a protection for the web page, with its current readiness and the data for its timeline. */
 function shownConfiguration(row: StoredConfiguration, world: World): ShownFields {
   const points = world.of(recoveryPoints).where('configuration', row.configurationId);
   const configuration = assembled(row, points);

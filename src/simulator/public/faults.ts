@@ -11,61 +11,72 @@ const bytes = number({ min: 0, max: 1_000_000_000, whole: true });
 
 const answer = fields({ status: must(status), body: (value: unknown) => value });
 
-/** Reads the value of an HTTP header; a number is written as text. */
+/** Validates the value of an HTTP header; a number is converted to a string. */
 const headerValue: Reads<string> = (value, name) =>
   text({ min: 0 })(typeof value === 'number' ? String(value) : value, name);
 
 const table = {
-  status: ['answers {status, body?, headers?}; nothing is committed', status],
-  commitThen: ['commits, then answers {status, body?} instead', answer],
-  dropBefore: ['resets the connection; nothing is committed', onlyTrue],
-  dropAfter: ['commits, then resets the connection', onlyTrue],
+  status: ['answers with {status, body?, headers?} and changes nothing', status],
+  commitThen: ['carries out the request, then answers with {status, body?} instead of the result', answer],
+  dropBefore: ['resets the connection and changes nothing', onlyTrue],
+  dropAfter: ['carries out the request, then resets the connection', onlyTrue],
   delayMs: [
-    'waits so long on wall time, then handles the request, under the effect `then` if there is one',
+    'waits the given milliseconds of wall time, then handles the request, with the effect `then` if it is given',
     milliseconds,
   ],
-  hang: ['never answers; nothing is committed', onlyTrue],
-  hangAfterCommit: ['commits and never answers', onlyTrue],
-  truncate: ['commits, announces the whole body, sends so many bytes of it and resets the connection', bytes],
+  hang: ['never answers and changes nothing', onlyTrue],
+  hangAfterCommit: ['carries out the request, but never answers', onlyTrue],
+  truncate: [
+    'carries out the request, then resets the connection after the given number of bytes of the response body',
+    bytes,
+  ],
   failAfterComponents: [
-    'POST /solutions fails after the given number of components, with the installationId',
+    'makes POST /solutions fail after the given number of components; the error contains the installationId',
     number({ min: 0, max: 100, whole: true }),
   ],
-  garbage: ['commits, then answers 200 with a body that is not JSON', onlyTrue],
-  emptyBody: ['commits, then answers with the right status and no body', onlyTrue],
-  redirect: ['answers 307 to this address; nothing is committed', headerValue],
-  slowBodyMsPerByte: ['commits, then sends the body byte by byte', milliseconds],
-  hugeBody: ['commits, then answers 200 with a JSON body of the given number of bytes', bytes],
-  staleList: ['lists show the world as it was the given number of milliseconds ago', number({ min: 0 })],
+  garbage: ['carries out the request, then answers 200 with a body that is not JSON', onlyTrue],
+  emptyBody: ['carries out the request, then answers with the right status, but without a body', onlyTrue],
+  redirect: ['answers 307 with the given URL as Location, and changes nothing', headerValue],
+  slowBodyMsPerByte: [
+    'carries out the request, then sends the response body byte by byte, with the given milliseconds between two bytes',
+    milliseconds,
+  ],
+  hugeBody: ['carries out the request, then answers 200 with a JSON body of the given number of bytes', bytes],
+  staleList: ['makes lists show the state of the given number of milliseconds ago', number({ min: 0 })],
 } as const satisfies Readonly<Record<string, readonly [does: string, reads: Reads<unknown>]>>;
 
 type Table = typeof table;
 
-/** The effects that a fault can have, each with one line that explains it. */
+/** The effects that a fault can have, each with a one-line explanation. */
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
-/** What a fault does to a request. It has exactly one effect, but `status` may have `body` and `headers`, and `delayMs` may have `then`. */
+/**
+ * The effect of a fault on a request: exactly one field of this type. In addition, `status` may have `body` and `headers`, and `delayMs`
+ * may have `then`.
+ */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>>;
   readonly then?: FaultEffect;
 };
 
-/** A fault that waits for requests. Each request that matches it lowers `skip` or, once that is 0, `count`. */
+/** A fault that is injected into later public requests. Each matching request lowers `skip` by one or, once `skip` is 0, `count`. */
 export interface Fault {
   readonly faultId: string;
-  /** The requests that the fault matches. It spares the first `skip` of them, and hits the next `count`. */
+  /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
-/** The collection of all faults that wait for requests, oldest first. */
+/** All faults that still wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** What of a request decides whether a fault matches. */
+/** The parts of a request that decide if a fault matches. */
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
-/** Finds the oldest fault that hits a request and counts the hit. Returns the effect of the fault, or undefined if no fault hits. */
+/**
+ * Finds the oldest fault that applies to a request and lowers its count. Returns the effect of the fault, or undefined if no fault applies.
+ */
 export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
     if (!matches(fault.match, request)) continue;
@@ -81,7 +92,7 @@ export function takeFault(world: World, request: FaultTarget): FaultEffect | und
   return undefined;
 }
 
-/** Names the effect of a fault, for the request log. */
+/** Returns the name of a fault's effect, for the request log. */
 export function effectName(effect: FaultEffect): string {
   const own = Object.keys(table).find((name) => Object.hasOwn(effect, name)) ?? 'unknown';
   return effect.then === undefined ? own : `${own}, ${effectName(effect.then)}`;
@@ -93,22 +104,24 @@ function matches(match: Fault['match'], request: FaultTarget): boolean {
   return match.bodyContains === undefined || request.body.includes(match.bodyContains);
 }
 
-/** Tells if a path matches a pattern, in which `*` or several `*` in a row stand for any text. */
+/** True if a path matches a pattern, in which `*` stands for any text. */
 function pathMatches(pattern: string, path: string): boolean {
   const parts = pattern.split(/\*+/).map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-/** Reads the effect of a fault from a control request. */
+/** Validates the effect of a fault in a control request (/_sim). */
 function effectFrom(value: unknown, name: string): FaultEffect {
   const fields = object(value, name);
   const names = Object.keys(table);
   const beside = Object.hasOwn(fields, 'status') ? ['body', 'headers'] : ['then'];
   onlyFields(fields, name, [...names, ...beside]);
   const [own, ...others] = Object.entries(table).filter(([key]) => Object.hasOwn(fields, key));
-  if (own === undefined || others.length > 0) throw invalid(`${name} must name exactly one of ${names.join(', ')}`);
+  if (own === undefined || others.length > 0)
+    throw invalid(`${name} must have exactly one of the fields ${names.join(', ')}`);
   const [key, [, reads]] = own;
-  if (Object.hasOwn(fields, 'then') && key !== 'delayMs') throw invalid(`${name}.then belongs to delayMs`);
+  if (Object.hasOwn(fields, 'then') && key !== 'delayMs')
+    throw invalid(`${name}.then is allowed only together with delayMs`);
   return present({
     [key]: reads(fields[key], key),
     body: fields['body'],
@@ -126,11 +139,11 @@ const match = fields({
   count: number({ min: 1, whole: true }),
 });
 
-/** Routes of the control surface that add, list and remove faults. */
+/** Routes of the control API (/_sim) that add, list and remove faults. */
 export const faultRoutes: readonly ControlRoute[] = [
   control(
     'POST /faults',
-    'a fault for the requests that match {method?, path?, bodyContains?, skip?, count?}',
+    'injects the fault {effect} into requests that match {match: {method?, path?, bodyContains?, skip?, count?}}',
     fields({ match, effect: must(effectFrom) }),
     ({ world, body: { match: { skip = 0, count = 1, ...which } = {}, effect } }) => {
       const faultId = world.id('fault');
@@ -138,13 +151,15 @@ export const faultRoutes: readonly ControlRoute[] = [
       return ok({ faultId });
     },
   ),
-  control('GET /faults', 'the faults that wait', nothing, ({ world }) => ok({ items: world.of(faults).all() })),
-  control('DELETE /faults', 'forgets every fault', nothing, ({ world }) => {
+  control('GET /faults', 'lists the faults that still wait for requests', nothing, ({ world }) =>
+    ok({ items: world.of(faults).all() }),
+  ),
+  control('DELETE /faults', 'deletes every fault', nothing, ({ world }) => {
     for (const { faultId } of world.of(faults).all()) world.of(faults).remove(faultId);
     return ok({});
   }),
-  control('DELETE /faults/:id', 'forgets one fault', nothing, ({ world, id }) => {
-    world.of(faults).remove(found(world.of(faults).get(id), `there is no fault "${id}"`).faultId);
+  control('DELETE /faults/:id', 'deletes one fault', nothing, ({ world, id }) => {
+    world.of(faults).remove(found(world.of(faults).get(id), `no fault has the id "${id}"`).faultId);
     return ok({});
   }),
 ];

@@ -1,7 +1,8 @@
 /**
- * Answers public requests. It first looks for an injected fault, waits for delays, and fires timers that are due. Then, without waiting, it
- * checks the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request (400, 413), and runs the
- * handler in a transaction. The commit is on disk before the client gets the answer, or the fault in place of the answer.
+ * Answers public requests. First the request waits for the configured latency and for an injected fault that delays it, and timers that are
+ * due fire. Then, without waiting again, the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request
+ * (400, 413) are checked, and the handler runs in a transaction. Its changes are on disk before the client receives the answer, or the
+ * fault instead of the answer.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
@@ -16,7 +17,7 @@ import type { World } from '../store/store.ts';
 import { routeFor } from '../http/router.ts';
 import { bodyText, errorBody } from './shape.ts';
 
-/** The prefix of every path of the public interface. */
+/** The path prefix of the public API. */
 export const publicPrefix = '/api/public/v1';
 
 interface InterfaceParts {
@@ -27,18 +28,18 @@ interface InterfaceParts {
   readonly log: (line: string) => void;
 }
 
-/** A public request while it is being answered. */
+/** A public request that is being answered. */
 interface RunningRequest {
   readonly request: HttpRequest;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** The fields and parameters of the request that the interface does not name; the request log shows them. */
+  /** The fields and parameters of the request that the API does not document; they are listed in the request log. */
   unknownFields: readonly string[];
 }
 
-/** Makes the functions that answer every request to the public interface. */
+/** Creates the functions that answer every request to the public API. */
 export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: InterfaceParts) {
   const { store, requests } = clockwork;
   const rate = new RateLimit();
@@ -118,9 +119,9 @@ export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: In
 
   return {
     handle,
-    /** Refuses a request to a path where nothing is served. */
-    nothingHere: () => refused(notFound('there is nothing at this path')),
-    /** Restarts the rate limit, so that every token may send its full number of requests again. */
+    /** Returns the 404 answer for a path that does not exist. */
+    nothingHere: () => refused(notFound('the simulator has no route with this path')),
+    /** Resets the rate limit, so that every token may send its full number of requests again. */
     reset: () => rate.clear(),
   };
 }
@@ -131,7 +132,7 @@ function callOf({ request, query, effect }: RunningRequest, route: Route, caller
   return { world, caller, query, body, staleListMs, failAfterComponents };
 }
 
-/** Lists the fields and parameters of a request that the interface does not name for the route. */
+/** Lists the fields and parameters of a request that the API does not document for its endpoint. */
 function unknownFields({ takes, method }: Route, { body, query }: AreaCall): readonly string[] {
   if (takes === undefined) return [];
   const carries = carriesBody(method);
@@ -139,18 +140,21 @@ function unknownFields({ takes, method }: Route, { body, query }: AreaCall): rea
   return carries ? [...unknown, ...Object.keys(query)] : unknown;
 }
 
-/** Refuses unknown fields when the reading `fields.unknown` says so; runs after the checks that answer 403 and 404. */
+/**
+ * Fails if a request has undocumented fields and the simulator option `fields.unknown` is `refused`. Runs after the handler, so that the
+ * handler's 403 and 404 errors come first.
+ */
 function requireNamed(world: World, unknown: readonly string[]): void {
   const [first] = unknown;
   const refuses = world.readings['fields.unknown'] === 'refused';
-  if (first !== undefined && refuses) throw invalid(`${first} is not a known field`);
+  if (first !== undefined && refuses) throw invalid(`${first} is not a field or parameter of this endpoint`);
 }
 
 function typed(type: string, body: string): Readonly<Record<string, string>> {
   return body === '' ? {} : { 'content-type': type };
 }
 
-/** Makes the answer of a fault that sets status, body and headers. */
+/** Returns the answer of a fault that sets status, body and headers. */
 function answeredWith(status: number, body: unknown, headers: Answered['headers'], committed: boolean): Answered {
   const isText = typeof body === 'string';
   const text = isText ? body : (JSON.stringify(body) ?? '');
@@ -158,7 +162,7 @@ function answeredWith(status: number, body: unknown, headers: Answered['headers'
   return answered(status, text, { ...type, ...headers }, committed);
 }
 
-/** Makes the reply of a fault that keeps the request from its handler; returns undefined for all other effects. */
+/** Returns the reply of a fault that prevents the handler from running; undefined for any other fault. */
 function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   const committed = false;
   if (effect.status !== undefined) return answeredWith(effect.status, effect.body, lowered(effect.headers), committed);
@@ -167,7 +171,7 @@ function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   return effect.redirect === undefined ? undefined : answered(307, '', { location: effect.redirect });
 }
 
-/** Applies the effect of a fault to the answer of a request that was handled. */
+/** Applies a fault to the answer of a request that was handled. */
 function delivered(handled: Answered, effect: FaultEffect): Reply {
   const { committed } = handled;
   const { commitThen, truncate, slowBodyMsPerByte: msPerByte, hugeBody } = effect;

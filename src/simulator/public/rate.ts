@@ -3,11 +3,11 @@ import { RequestRefusal } from '../http/refusal.ts';
 
 const windowMs = 1000;
 
-/** Limits how many requests each token may send in one second of wall time. */
+/** Limits the number of requests that each token may send in one second of wall time. */
 export class RateLimit {
   readonly #windows = new Map<string, { readonly since: number; readonly taken: number }>();
 
-  /** Counts a request; refuses with 429 when the token has reached its limit in this second. */
+  /** Counts a request; fails with 429 if the token has reached its limit in the current second. */
   take(token: string, readings: Readings, wallNow: number): void {
     const limit = readings['rate.limit'];
     if (limit === 'off') return;

@@ -4,7 +4,7 @@ import type { Readings } from '../readings.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
 
-/** Formats a date as responses show it; undefined stays undefined. */
+/** Formats a date for a response; returns undefined if there is no date. */
 export function date(world: World, ms: number): string;
 export function date(world: World, ms: number | undefined): string | undefined;
 export function date(world: World, ms: number | undefined): string | undefined {
@@ -14,32 +14,35 @@ export function date(world: World, ms: number | undefined): string | undefined {
 }
 
 /**
- * Makes the refusal of a request that breaks a business rule. The reading `rejection.status` gives the status, because the interface names
- * none.
+ * Returns the error for a request that breaks a business rule. The simulator option `rejection.status` sets the status, because the API
+ * documentation gives none.
  */
 export function rejected(world: World, message: string, kept: Readonly<Record<string, unknown>> = {}): RequestRefusal {
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
-/** Rejects a request if there is a reason to. */
+/** Rejects a request if there is a `reason` to reject it. */
 export function rejectIf(world: World, reason: string | undefined): void {
   if (reason !== undefined) throw rejected(world, reason);
 }
 
-/** Refuses a name that another row has, when the reading about names of this kind says that they are unique. */
+/** Fails if another object already has the name and the simulator option for names of this kind is `unique`. */
 export function requireFree(world: World, kind: keyof typeof named, others: readonly object[]): void {
   if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
-  throw rejected(world, `${named[kind]} with this name exists already`);
+  throw rejected(world, `${named[kind]} with this name already exists`);
 }
 
 const named = { apps: 'an app', contactPoints: 'a contact point', alerts: 'an alert of this environment' } as const;
 
-/** Formats a single object as the reading `get.wrapping` says: alone, or inside an object under its name. */
+/** Formats a single object for a response: alone, or as a field of another object if the simulator option `get.wrapping` is `wrapped`. */
 export function single(world: World, name: string, value: unknown): unknown {
   return world.readings['get.wrapping'] === 'wrapped' ? { [name]: value } : value;
 }
 
-/** Answers a change as the reading `patch.response` says: with the object, with only a message, or with nothing. */
+/**
+ * Returns the answer to PATCH /contact-point or PATCH /alert. The simulator option `patch.response` decides if the answer contains the
+ * object, only a message, or nothing.
+ */
 export function patched(world: World, message: string, changed: object): AreaAnswer {
   const bodies = { object: { message, ...changed }, messageOnly: { message }, empty: undefined };
   return ok(bodies[world.readings['patch.response']]);
@@ -50,8 +53,8 @@ interface Listable {
 }
 
 /**
- * Lists the rows under a key of an index. The reading `lists.order` chooses their order. The reading `lists.lagMs` or a fault may show an
- * older state.
+ * Lists the objects that have a certain key in an index, such as the apps of an account. The order depends on the simulator option
+ * `lists.order`; with the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
  */
 export function listed<T extends Listable>(
   call: AreaCall,
@@ -70,7 +73,9 @@ export function listed<T extends Listable>(
   return ordered(world, rows, collection.id);
 }
 
-/** Sorts rows by creation, or in another order if the reading `lists.order` says so; the order is the same in every response. */
+/**
+ * Sorts objects by creation time, or shuffles them if the simulator option `lists.order` is `shuffled`; every response has the same order.
+ */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
   const keyed = rows.map((row) => ({ row, key: world.hash('order', idOf(row)) }));
@@ -78,13 +83,16 @@ function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (ro
   return keyed.map(({ row }) => row);
 }
 
-/** Makes a function that copies only the named fields of an object. */
+/** Returns a function that copies only the given fields of an object; `names` lists the fields, separated by commas. */
 export function only(names: string): (from: object) => Readonly<Record<string, unknown>> {
-  const kept = names.split(' ');
+  const kept = names.split(',');
   return (from) => Object.fromEntries(Object.entries(from).filter(([name]) => kept.includes(name)));
 }
 
-/** Makes the field nextCursor of a page. If there is no cursor, the reading `cursor.end` says how the last page looks. */
+/**
+ * Returns the `nextCursor` field of a page. On the last page, the simulator option `cursor.end` decides if the field is absent, null or
+ * empty.
+ */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };
   const end = world.readings['cursor.end'];
@@ -92,7 +100,10 @@ export function nextCursor(world: World, cursor: string | undefined): { readonly
   return { nextCursor: end === 'null' ? null : '' };
 }
 
-/** Formats a body as JSON. Readings may add an unknown field (`fields.extra`) or show absent fields as null (`fields.nulls`). */
+/**
+ * Formats a body as JSON. Simulator options may add an unknown field to each object (`fields.extra`) or show absent fields as null
+ * (`fields.nulls`).
+ */
 export function bodyText(readings: Readings, body: unknown): string {
   const extra = readings['fields.extra'] === 'on';
   const nulls = readings['fields.nulls'] === 'on';
@@ -105,7 +116,7 @@ function decorated(value: unknown, extra: boolean, nulls: boolean): unknown {
   const entries = Object.entries(value)
     .filter(([, item]) => nulls || item !== undefined)
     .map(([key, item]) => [key, item === undefined ? null : decorated(item, extra, nulls)]);
-  if (extra) entries.push(['notInTheText', { note: 'clients ignore what they do not know' }]);
+  if (extra) entries.push(['notInTheText', { note: 'clients must ignore unknown fields' }]);
   return Object.fromEntries(entries);
 }
 
@@ -119,7 +130,7 @@ const codes: Readonly<Record<number, string>> = {
   429: 'tooManyRequests',
 };
 
-/** Makes the body of an error, and its content type, in the form that the reading `errors.body` chooses. */
+/** Returns the body of an error and its content type, in the form that the simulator option `errors.body` sets. */
 export function errorBody(readings: Readings, { status, message, kept }: RequestRefusal) {
   const form = readings['errors.body'];
   const isBare = Object.keys(kept).length === 0;

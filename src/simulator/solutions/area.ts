@@ -12,7 +12,10 @@ import { agentRepository, catalog, type Component, type Inputs, type Installatio
 import { installations, type Installed, newInputs, requireProviderKey, sentInputs } from './installation.ts';
 import type { Solution } from './installation.ts';
 
-/** Handles POST /solutions, which installs a solution, completes an installation that failed, or changes the image of a complete one. */
+/**
+ * Handles POST /solutions, which installs a solution, completes an installation that failed, or changes the image of a complete
+ * installation.
+ */
 function postSolution(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const { accountId, membershipId } = adminOf(call, required(body, 'accountId', text()));
@@ -48,16 +51,16 @@ function postSolution(call: AreaCall): AreaAnswer {
 
 function solutionNamed(solutionSlug: string): Solution {
   const solution = catalog.find((each) => each.solutionSlug === solutionSlug);
-  return found(solution, 'the catalog has no such solution');
+  return found(solution, 'the catalog has no solution with this solutionSlug');
 }
 
 function installationNamed(world: World, accountId: string, installationId: string): Installation {
   const installation = world.of(installations).get(installationId);
-  if (installation?.accountId !== accountId) throw notFound('the account has no such installation');
+  if (installation?.accountId !== accountId) throw notFound('the account has no installation with this installationId');
   return installation;
 }
 
-/** Refuses a solution with an agent unless the account has the Sandbox entitlement and the region is ready for agents. */
+/** Rejects a solution with an agent unless the account has the Sandbox entitlement and the region supports agent sandboxes. */
 function requireAvailable(world: World, solution: Solution, accountId: string, region: Region): void {
   if (solution.agentImage === undefined) return;
   if (world.of(accounts).get(accountId)?.sandboxEntitlement !== true) {
@@ -67,7 +70,7 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Refuses to continue an installation when the request has other values than the installation. */
+/** Rejects a request for an existing installation if its values differ from those of the installation. */
 function requireSame(
   world: World,
   before: Installation,
@@ -77,16 +80,19 @@ function requireSame(
   const { agentImage: _mayDiffer, ...fixed } = asked;
   const saved = { ...before, ...before.inputs };
   const other = (Object.keys(fixed) as (keyof typeof fixed)[]).find((name) => fixed[name] !== saved[name]);
-  if (other !== undefined) throw rejected(world, `the installation was made with another ${other}`);
+  if (other !== undefined) throw rejected(world, `the installation was created with a different ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
   if (isPersonal && before.ownerMembershipId !== membershipId) {
-    throw rejected(world, 'only the owner of a personal installation can go on with it');
+    throw rejected(
+      world,
+      'only the member who created an installation with a personal subscription can continue the installation',
+    );
   }
 }
 
 function requireNotBeingDeleted(world: World, { components }: Installation): void {
   if (components.some(({ appId }) => world.of(apps).get(appId)?.deletionStarted === true)) {
-    throw rejected(world, 'an app of this installation is being deleted: nothing new is allocated for it');
+    throw rejected(world, 'an app of this installation is being deleted, so no new component can be created');
   }
 }
 
@@ -144,7 +150,11 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    refusal: new RequestRefusal(500, 'the installation is not complete: repeat it with its installationId', kept),
+    refusal: new RequestRefusal(
+      500,
+      'the installation is not complete: send the same request again with its installationId',
+      kept,
+    ),
   };
 }
 
@@ -169,7 +179,7 @@ function componentsOf(world: World, components: readonly Installed[]): object {
 
 const solutionFields = ['accountId', 'solutionSlug', 'appName', 'region', 'installationId', 'inputs'];
 
-/** Serves solutions, which are ready-made setups of several connected components. */
+/** Serves solutions: ready-made setups of several connected components. */
 export const solutionsArea: Area = {
   collections: [installations],
   routes: [

@@ -4,13 +4,13 @@ import { required, text } from '../http/fields.ts';
 import { collection } from '../store/collection.ts';
 import type { World } from '../store/store.ts';
 
-/** A part of a solution, which is installed as an app with one environment. */
+/** A component of a solution; it is installed as an app with one environment. */
 export interface Component {
   readonly name: string;
   readonly dockerPreset: string;
   readonly port: number;
   readonly dependsOn: readonly string[];
-  /** The image of the component; a managed service needs none. */
+  /** The image of the component; absent for a managed service. */
   readonly image?: string;
 }
 
@@ -19,7 +19,7 @@ export interface Solution {
   readonly solutionSlug: string;
   readonly label: string;
   readonly requiredInputs: readonly string[];
-  /** The repository from which the inputs may choose an image; set only for solutions with an agent. */
+  /** The image repository of the agent; absent for a solution without an agent. */
   readonly agentImage?: string;
   readonly components: readonly Component[];
   readonly postInstallNote?: string;
@@ -28,7 +28,7 @@ export interface Solution {
 /** The image repository of the agents in solutions. */
 export const agentRepository = 'svc/sandbox-agent';
 
-/** The catalog of solutions. */
+/** The catalog of solutions, as GET /solutions lists it. */
 export const catalog: readonly Solution[] = [
   {
     solutionSlug: 'sandbox-agent',
@@ -53,9 +53,9 @@ export const catalog: readonly Solution[] = [
   },
 ];
 
-/** Matches an agent image with the tag `latest`, a tag that is a version number, or a digest. */
+/** Matches the allowed agent images: with the tag `latest`, with a version number as tag, or with a digest. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
-const allowedImages = `must be ${agentRepository} with the tag latest, a numeric version tag or a sha256 digest`;
+const allowedImages = `the image ${agentRepository} with the tag "latest", a numeric version tag or a sha256 digest`;
 
 const inputFields = {
   agentImage: matching(allowedImage, allowedImages),
@@ -65,15 +65,13 @@ const inputFields = {
   agentSecondaryModel: text(),
 };
 
-/** Reads the inputs of a solution that a request sent; a solution without an agent has no inputs. */
+/** Validates the inputs of a solution in a request; a solution without an agent has no inputs. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
   return solution.agentImage === undefined ? {} : readFields(given, inputFields, 'inputs');
 }
 
-/**
- * Completes the inputs of a new installation with defaults. In API-key mode, refuses when an input that the solution requires is missing.
- */
+/** Completes the inputs of a new installation with defaults. In API_KEY mode, fails if an input that the solution requires is missing. */
 export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   const agentAuthenticationMode = given.agentAuthenticationMode ?? 'API_KEY';
   if (agentAuthenticationMode === 'API_KEY') {
@@ -82,7 +80,7 @@ export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   return { ...given, agentAuthenticationMode };
 }
 
-/** Refuses a provider key that is not a suitable credential of the account. A personal subscription needs no key. */
+/** Fails if llmProviderKeyId is not the id of an LLM credential of the account. A personal subscription needs no provider key. */
 export function requireProviderKey(world: World, accountId: string, body: BodyFields): void {
   const inputs = body['inputs'];
   if (typeof inputs !== 'object' || inputs === null) return;
@@ -95,14 +93,14 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
 export type Inputs = ReadFields<typeof inputFields> &
   Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
-/** A component of an installation that was created. */
+/** A component of an installation that has been created. */
 export interface Installed {
   readonly name: string;
   readonly appId: string;
   readonly appEnvId: string;
 }
 
-/** An installation of a solution in an account, complete or not. */
+/** An installation of a solution in an account, complete or incomplete. */
 export interface Installation {
   readonly installationId: string;
   readonly accountId: string;
@@ -116,5 +114,5 @@ export interface Installation {
   readonly createdAt: number;
 }
 
-/** The collection of all installations of solutions. */
+/** All installations of solutions in the simulator's data. */
 export const installations = collection<Installation>('installations', (each) => each.installationId);

@@ -1,19 +1,19 @@
 import { present } from '../http/fields.ts';
 
-/** A function that computes the keys of a row in an index: one, several, or none. */
+/** Computes the keys of a stored object in an index: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
-/** Describes one type of rows of the world: its name in the saved state, how to find the id of a row, and its indexes. */
+/** Describes one type of stored object: its collection's name, how to find the id of an object, and the indexes. */
 export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
 }
 
-/** A collection with rows of any type. */
+/** A description of a collection whose objects may have any type. */
 export type AnyCollection = Collection<never>;
 
-/** Describes a collection of rows. */
+/** Describes a collection of stored objects. */
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
@@ -22,16 +22,16 @@ export function collection<T extends object>(
   return { name, id, indexes };
 }
 
-/** The rows of a collection. A row is replaced, never changed in place. */
+/** Reads and changes the objects of a collection. An object is replaced, never changed in place. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/** An index of a collection: for each key, the rows by their ids. */
+/** An index of a collection: for each key, the objects by their ids. */
 interface Index<T> {
   readonly filed: Filed<T>;
   readonly rows: Map<string, Map<string, T>>;
 }
 
-/** Holds the rows and indexes of a collection. Each change is passed to `changes`, which makes it part of the transaction. */
+/** Holds the objects and indexes of one collection. Each change is passed to `changes`, which makes it part of the transaction. */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
@@ -73,12 +73,12 @@ export class Table<T extends object> {
     return new Map(this.#rows);
   }
 
-  /** Lists the rows under a key of an index, in the order in which they were added. */
+  /** Lists the objects with a certain key in an index, in the order in which they were added. */
   where(index: string, key: string): readonly T[] {
     return [...(this.#indexes.get(index)?.rows.get(key)?.values() ?? [])];
   }
 
-  /** Adds or replaces the row with this id; undefined removes the row. */
+  /** Adds or replaces the object with the given id; removes the object if `row` is undefined. */
   set(id: string, row: T | undefined): void {
     const before = this.#rows.get(id);
     if (row === undefined) this.#rows.delete(id);
@@ -92,7 +92,7 @@ export class Table<T extends object> {
   }
 }
 
-/** Lists the keys of a row in an index. */
+/** Lists the keys of a stored object in an index. */
 export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[] {
   const keys = row === undefined ? [] : (filed(row) ?? []);
   return typeof keys === 'string' ? [keys] : keys;

@@ -1,7 +1,8 @@
 /**
- * Keeps the state on disk. The first line of the file is the whole state; each further line is a commit or a request, written when it
- * happens. No answer is sent before the commits that it depends on are flushed to disk. The first line changes only when a rename replaces
- * the whole file. If the process dies while it writes the last line, no answer was sent that depends on this line, so the line is dropped.
+ * Keeps the simulator's state in a file. The first line of the file is the whole state; each further line is one transaction or one logged
+ * request. An answer is sent only after the lines on which it depends have reached the disk. The first line changes only when a new file
+ * replaces the old one by a rename. If the process dies while it writes the last line, no answer depends on this line yet, so the line is
+ * dropped.
  */
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
@@ -12,23 +13,25 @@ import { isObject, type RequestLine, type SavedState, type SavedStep, savedWorld
 
 const syncTo = promisify(fs.fdatasync);
 
-/** The content of a state file: the world and request log of the first line, and the lines after it. */
+/** The content of a state file: the data and the request log in its first line, and the lines after it. */
 export interface KeptState {
   readonly world: SavedWorld;
   readonly requests: KeptRequests;
   readonly lines: readonly (SavedStep | RequestLine)[];
 }
 
-/** Reads a state file; returns undefined when there is none yet. Throws when the file is damaged, and does not change the file. */
+/**
+ * Reads a state file; returns undefined if the file does not exist or is empty. Fails if the file is damaged, without changing the file.
+ */
 export function readState(path: string, collections: ReadonlySet<string>): KeptState | undefined {
   const text = fs.existsSync(path) ? fs.readFileSync(path, 'utf8') : '';
   if (text === '') return undefined;
   const [head, ...rest] = text.split('\n').slice(0, -1);
-  if (head === undefined) throw new Error('it does not begin with a world');
+  if (head === undefined) throw new Error('the first line of the file is not complete');
   const state = parse(head, 1) as unknown as SavedState;
   const world = savedWorld(state, collections);
   if (typeof world === 'string') throw new Error(world);
-  if (!isObject(state.requests)) throw new Error('its request log is missing');
+  if (!isObject(state.requests)) throw new Error('the request log is missing in the file');
   return {
     world,
     requests: state.requests,
@@ -41,14 +44,15 @@ function parse(line: string, number: number): Record<string, unknown> {
     const value: unknown = JSON.parse(line);
     if (isObject(value)) return value;
   } catch (error) {
-    throw new Error(`line ${number} is damaged`, { cause: error });
+    throw new Error(`line ${number} of the file is damaged`, { cause: error });
   }
-  throw new Error(`line ${number} is damaged`);
+  throw new Error(`line ${number} of the file is damaged`);
 }
 
 function stepIn(line: string, number: number): SavedStep | RequestLine {
   const step = parse(line, number);
-  if (!Array.isArray(step['rows']) && !isObject(step['request'])) throw new Error(`line ${number} is damaged`);
+  if (!Array.isArray(step['rows']) && !isObject(step['request']))
+    throw new Error(`line ${number} of the file is damaged`);
   return step as unknown as SavedStep | RequestLine;
 }
 
@@ -62,7 +66,7 @@ const smallestGrowth = 16 * 1024 * 1024;
 export class Journal {
   readonly #path: string;
   #fd = -1;
-  /** Resolves when all commits are flushed to disk; undefined when a commit was written after the last flush began. */
+  /** Resolves when all written changes have reached the disk; undefined if changes were written after the last fsync began. */
   #flushed: Promise<void> | undefined;
   #grown = 0;
   #base = 0;
@@ -72,12 +76,12 @@ export class Journal {
     this.#path = path;
   }
 
-  /** Tells if the lines after the first have become so long that the file should be rewritten. */
+  /** True if the lines after the first have become so long that the file should be rewritten. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Replaces the whole file by one that holds only the state. */
+  /** Replaces the state file by one that contains only its first line, the whole state. */
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;
@@ -95,8 +99,8 @@ export class Journal {
   }
 
   /**
-   * Adds a line to the file. A commit is on disk once `flushed()` resolves. After a line that could not be written, no more lines are
-   * added.
+   * Appends a line to the state file. The line has reached the disk once `flushed()` resolves. If one line could not be written, all later
+   * calls fail too.
    */
   append(line: SavedStep | RequestLine): void {
     if (this.#failure !== undefined) throw this.#failure;
@@ -104,27 +108,27 @@ export class Journal {
     try {
       fs.writeFileSync(this.#fd, text);
     } catch (error) {
-      this.#failure = new Error('the state could not be written', { cause: error });
+      this.#failure = new Error('the state file could not be written', { cause: error });
       throw this.#failure;
     }
     this.#grown += text.length;
     if ('rows' in line) this.#flushed = undefined;
   }
 
-  /** Resolves when every commit is flushed to disk. */
+  /** Resolves when all written changes have reached the disk. */
   flushed(): Promise<void> {
     this.#flushed ??= syncTo(this.#fd);
     return this.#flushed;
   }
 
-  /** Flushes all commits to disk, and closes the file. */
+  /** Waits until all written changes have reached the disk, and closes the file. */
   async close(): Promise<void> {
     await this.flushed();
     fs.closeSync(this.#fd);
   }
 }
 
-/** Flushes a directory to disk, so that a rename in it survives a power cut. */
+/** Writes a directory to disk, so that a renamed file in it survives a power failure. */
 function syncDirectory(path: string): void {
   const fd = fs.openSync(path, 'r');
   fs.fsyncSync(fd);

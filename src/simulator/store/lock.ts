@@ -1,18 +1,18 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** The process that a lock file names. Systems reuse process ids, so on Linux the process is known by its start time too. */
+/** The process in a lock file. Process ids are reused, so on Linux the start time of the process is stored too. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;
 }
 
-/** Says that another process has locked the file. */
+/** Thrown when another process has locked the file. */
 export class InUse extends Error {
   override readonly name = 'InUse';
 }
 
-/** Tells who has locked a file: a living process, one that has ended, or nobody. */
+/** Tells who holds the lock of a file: a living process, a dead process, or nobody. */
 export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
   const text = contentOf(`${path}.lock`);
   const owner = text === undefined ? undefined : ownerIn(text);
@@ -21,8 +21,8 @@ export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
 }
 
 /**
- * Locks a file for this process; `FILE.lock` beside the file names the owner. Takes over the lock of a process that has ended. Returns a
- * function that releases the lock. Throws `InUse` when a living process holds the lock.
+ * Locks a file for this process, which writes its process id into `FILE.lock`. Takes over the lock of a process that has ended. Returns a
+ * function that releases the lock. Throws `InUse` if a living process holds the lock.
  */
 export function lock(path: string): () => void {
   const file = `${path}.lock`;
@@ -42,8 +42,9 @@ function removeIfStale(file: string): void {
   const text = contentOf(file);
   if (text === undefined) return;
   const owner = ownerIn(text);
-  if (owner === undefined) throw new InUse(`${file} names no process: remove it if no process uses the state`);
-  if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses it`);
+  if (owner === undefined)
+    throw new InUse(`${file} contains no process id: remove the lock file if no process uses the state`);
+  if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses the file`);
   rmSync(file, { force: true });
 }
 
@@ -71,19 +72,22 @@ function isAlive({ pid, started }: Owner): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
-  // A process in state Z or X has ended and is only waiting to be reaped, so it holds no lock.
+  // A process in state Z (zombie) or X (dead) has ended, so it holds no lock.
   if (/^[ZX]$/u.test(fieldsOf(pid)?.[0] ?? '')) return false;
   const now = ownerNow(pid).started;
   return started === undefined || now === undefined || now === started;
 }
 
-/** Reads the start time of a process, which on Linux is the 22nd field of /proc/PID/stat. */
+/** Returns the process with its start time, which on Linux is the 22nd field of /proc/PID/stat. */
 function ownerNow(pid: number): Owner {
   const started = fieldsOf(pid)?.[19];
   return started === undefined ? { pid } : { pid, started };
 }
 
-/** Reads the fields of /proc/PID/stat from the third one, the state. The second field may contain spaces and brackets. */
+/**
+ * Reads the fields of /proc/PID/stat, beginning with the third field, the state. The second field is skipped because it may contain spaces
+ * and brackets.
+ */
 function fieldsOf(pid: number): readonly string[] | undefined {
   const stat = contentOf(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(')') + 2).split(' ');

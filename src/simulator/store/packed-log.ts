@@ -1,8 +1,8 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A log in the form that is saved on disk. */
+/** A numbered log in the form in which it is saved on disk. */
 export interface PackedLines {
-  /** The number of the newest line that was dropped; 0 when no line was dropped. */
+  /** The number of the newest line that was dropped; 0 if no line was dropped. */
   readonly gone: number;
   readonly sealed: readonly string[];
   readonly open: readonly unknown[];
@@ -12,7 +12,8 @@ const linesSealed = 1000;
 const mostLines = 500_000;
 
 /**
- * Holds numbered lines in little memory: all but the newest lines are compressed. Keeps up to half a million lines, then drops the oldest.
+ * Holds numbered lines in little memory: all lines except the newest are compressed. After half a million lines, the oldest lines are
+ * dropped.
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
@@ -21,7 +22,7 @@ export class PackedLog<T extends { readonly seq: number }> {
   #open: T[] = [];
   /** The number of the newest line; 0 before the first line. */
   lastSeq = 0;
-  /** The number of the newest line that was dropped; 0 when no line was dropped. */
+  /** The number of the newest line that was dropped; 0 if no line was dropped. */
   gone = 0;
 
   constructor(most = mostLines) {
@@ -34,12 +35,15 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Lists the lines with numbers above `seq` that were not dropped, oldest first. */
+  /** Lists the lines with numbers above `seq`, except those that were dropped, oldest first. */
   after(seq: number): readonly T[] {
     return [...this.partsAfter(seq)].flat();
   }
 
-  /** Yields the lines with numbers above `seq` in parts, and unpacks one part at a time. Leaves out lines that are added meanwhile. */
+  /**
+   * Yields the lines with numbers above `seq` in several parts, and decompresses one part at a time. Lines that are added while the parts
+   * are read are not included.
+   */
   *partsAfter(seq: number): Iterable<readonly T[]> {
     const [sealed, open] = [this.#sealed.filter(({ last }) => last > seq), [...this.#open]];
     for (const { data } of sealed) yield (unpacked(data) as T[]).filter((line) => line.seq > seq);
@@ -69,7 +73,7 @@ function unpacked(data: Buffer): unknown[] {
   return JSON.parse(inflateRawSync(data).toString('utf8')) as unknown[];
 }
 
-/** Unpacks the lines of a saved log, which may also be a plain list; returns undefined when they cannot be read. */
+/** Returns the lines of a saved log, which is compressed or a plain list; returns undefined if the log cannot be read. */
 export function linesOf(kept: unknown): readonly unknown[] | undefined {
   if (kept === undefined) return [];
   if (Array.isArray(kept)) return kept as readonly unknown[];

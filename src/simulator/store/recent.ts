@@ -1,24 +1,27 @@
 import { randomUUID } from 'node:crypto';
 
-/** Says that a row of a collection changed. The new value is in the collection. */
+/** A change of a stored object. The new value is in the collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
   readonly id: string;
-  /** The value before the change; undefined for a new row. */
+  /** The object before the change; undefined if the object is new. */
   readonly before: object | undefined;
 }
 
 const longest = 40_000;
 
-/** Holds a limited number of the newest changes of rows, for lists that lag and for a page that reads only what has changed. */
+/**
+ * Holds a limited number of the newest changes of stored objects, for lists that show an older state, and for the web page, which loads
+ * only the changes.
+ */
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  /** A random value for each world that is loaded; when it changes, everything that was read before is void. */
+  /** A random value that changes when all data is replaced; data that a client has loaded before is then out of date. */
   epoch: string = randomUUID();
 
-  /** The number of the newest change of a row. */
+  /** The number of the newest change. */
   get seq(): number {
     return this.#seq;
   }
@@ -29,14 +32,14 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** Lists the changes with numbers above `seq`; returns undefined when some of them were dropped. */
+  /** Lists the changes with numbers above `seq`; returns undefined if some of these changes were dropped. */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Reverts all changes after a moment in `rows`, which is a copy of the rows of a collection. */
+  /** Reverts in `rows`, a copy of the objects of a collection, all changes after a moment. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

@@ -7,33 +7,33 @@ export interface LoggedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The status of the answer; 0 if none was sent. */
+  /** The status of the answer; 0 if no answer was sent. */
   readonly status: number;
   readonly durationMs: number;
   readonly committed: boolean;
   readonly fault?: string;
-  /** The fields and parameters in the request that the interface does not name. */
+  /** The fields and parameters of the request that the API does not document. */
   readonly unknownFields?: readonly string[];
 }
 
-/** How many requests went to a method and path, and how many of them committed something. */
+/** Number of requests with a certain method and path, and how many of them changed something. */
 interface RequestCount extends Pick<LoggedRequest, 'method' | 'path'> {
   readonly requests: number;
   readonly commits: number;
 }
 
-/** The request log in the form that is saved on disk. */
+/** The request log in the form in which it is saved on disk. */
 export interface KeptRequests {
   readonly counts: readonly RequestCount[];
   readonly lines: PackedLines;
 }
 
-/** Numbers, logs and counts public requests. The counts include requests whose lines were dropped. */
+/** Numbers, logs and counts public requests. The counts include requests whose log lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, RequestCount>();
 
-  /** The number of the next request. */
+  /** The number that the next request gets. */
   get nextSeq(): number {
     return this.log.lastSeq + 1;
   }
@@ -60,7 +60,7 @@ export class RequestLog {
     return { counts: this.counts(), lines: this.log.packed() };
   }
 
-  /** Restores the log that an earlier run saved. */
+  /** Restores the request log that an earlier run of the simulator saved. */
   resume({ counts, lines }: KeptRequests): void {
     this.clear();
     this.log.clear(lines.gone);

@@ -2,13 +2,13 @@ import { collection } from './collection.ts';
 import { linesOf, type PackedLines } from './packed-log.ts';
 import type { KeptRequests, LoggedRequest } from './requests.ts';
 
-/** The collection of the values of the simulator itself that are saved with the world, such as counters and the readings. */
+/** Values of the simulator itself that are saved with its data, such as counters and the simulator options. */
 export const settings = collection<{ readonly key: string; readonly value: unknown }>('settings', ({ key }) => key);
 
-/** The details of a change in the ledger, without secrets. */
+/** The details of a line in the change log, without secrets. */
 export type Detail = Readonly<Record<string, unknown>>;
 
-/** A change of the world that a handler reports for the ledger. */
+/** A change that a handler reports for the change log. */
 export interface LedgerEntry {
   /** The kind of the change, such as `contactPoint.created`. */
   readonly kind: string;
@@ -20,13 +20,13 @@ export interface LedgerEntry {
   readonly detail?: Detail;
 }
 
-/** A line of the ledger: a change that was committed. */
+/** A line of the change log (`GET /_sim/ledger`): a change whose transaction succeeded. */
 export interface Commit extends LedgerEntry {
   readonly seq: number;
   readonly at: number;
-  /** The number of the request that caused the change; null if a timer or the control surface caused it. */
+  /** The number of the request that caused the change; null if a timer or a control request (/_sim) caused it. */
   readonly requestSeq: number | null;
-  /** True if the control surface caused the change. */
+  /** True if a control request (/_sim) caused the change. */
   readonly control?: true;
   /** The membership that gave the caller access to the account. */
   readonly membershipId?: string;
@@ -34,7 +34,7 @@ export interface Commit extends LedgerEntry {
   readonly token: string | null;
 }
 
-/** The whole world as JSON. `--world` reads this form, and the control surface shows it. */
+/** All data of the simulator as JSON. `GET /_sim/world` returns this form, and the flag `--world` reads it. */
 export interface SavedWorld {
   readonly format: 'apphosting-simulator';
   readonly version: 1;
@@ -45,14 +45,14 @@ export interface SavedWorld {
   readonly ledger: readonly Commit[];
 }
 
-/** A commit in the form that is saved on disk: the rows that changed, by collection and id; a removed row is null. */
+/** The changes of one transaction as they are saved on disk: the objects that changed, by collection and id; a removed object is null. */
 export interface SavedStep {
   readonly at: number;
   readonly rows: readonly (readonly [collection: string, id: string, row: object | null])[];
   readonly ledger: readonly Commit[];
 }
 
-/** The first line of a state file: the world with its ledger compressed, and the request log. */
+/** The first line of a state file: all data, with the change log compressed, and the request log. */
 export interface SavedState extends Omit<SavedWorld, 'ledger'> {
   readonly ledger: PackedLines;
   readonly requests: KeptRequests;
@@ -63,23 +63,25 @@ export interface RequestLine {
   readonly request: LoggedRequest;
 }
 
-/** True for a JSON object. */
+/** True if the value is a JSON object. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Checks a value that should be a saved world; returns a sentence instead when it is not valid. */
+/** Checks that a value is valid saved data of the simulator; returns an error message if it is not. */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
-  if (!isObject(value) || value['format'] !== 'apphosting-simulator') return 'it is not a world of this simulator';
-  if (value['version'] !== 1) return 'it was written by another version of the simulator';
+  if (!isObject(value) || value['format'] !== 'apphosting-simulator')
+    return 'the JSON is not saved data of this simulator';
+  if (value['version'] !== 1) return 'the data was saved by another version of the simulator';
   const { seed, now, ledgerSeq, collections } = value;
   const ledger = linesOf(value['ledger']);
-  if (ledger === undefined) return 'its ledger is damaged';
+  if (ledger === undefined) return 'the change log "ledger" in the saved data is damaged';
   const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
-  if (!isWhole || !isObject(collections)) return 'its seed, time, ledgerSeq or collections are missing';
+  if (!isWhole || !isObject(collections)) return 'the saved data lacks seed, now, ledgerSeq or collections';
   for (const [name, rows] of Object.entries(collections)) {
-    if (!known.has(name)) return `it has a collection "${name}" that this version does not know`;
-    if (!Array.isArray(rows) || !rows.every(isObject)) return `its collection "${name}" is not a list of objects`;
+    if (!known.has(name)) return `the saved data has a collection "${name}" that this version does not know`;
+    if (!Array.isArray(rows) || !rows.every(isObject))
+      return `the collection "${name}" in the saved data is not a list of objects`;
   }
   return { ...value, ledger } as unknown as SavedWorld;
 }

@@ -1,6 +1,6 @@
 /**
- * Holds the world, which only transactions change. A transaction runs a function to its end: all its changes become one commit, or none if
- * the function throws. Transactions never wait, so they never overlap.
+ * Holds the simulator's data, which changes only in transactions. A transaction runs a function to its end and keeps all its changes, or
+ * none if the function throws. Transactions never wait, so they never overlap.
  */
 import { hash } from 'node:crypto';
 
@@ -10,31 +10,33 @@ import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 
-/** A function that will run at a time of the simulator's clock. Timers are part of the world, so they survive a restart. */
+/**
+ * A function that runs at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a restart.
+ */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** The order in which timers were scheduled, for timers of the same time. */
+  /** The order in which timers with the same time fire. */
   readonly order: number;
   /** The name of the function to run, such as `environments.settles`. */
   readonly kind: string;
   readonly data: unknown;
 }
 
-/** The collection of all timers that have not fired. */
+/** All timers that have not fired yet. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-/** The world as a handler sees it inside a transaction. */
+/** The simulator's data as a handler sees it inside a transaction. */
 export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
 
-/** What caused a transaction, for the ledger: a request with its token, or the control surface. */
+/** The cause of a transaction, for the change log: a request with its token, or a control request (/_sim). */
 export type Cause =
   | 'control'
   | { readonly requestSeq: number; readonly token: string; readonly memberships: readonly Member[] };
 
 type Member = Readonly<Record<'accountId' | 'membershipId', string>>;
 
-/** A row of the world that belongs to an account. */
+/** A stored object that belongs to an account. */
 interface Owned {
   readonly accountId: string;
 }
@@ -51,7 +53,7 @@ interface Open {
   readonly entries: LedgerEntry[];
 }
 
-/** Holds the tables, the ledger and the timer queue of the world, and passes each commit on. */
+/** Holds the tables, the change log and the timers of the simulator, and reports each successful transaction. */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
@@ -60,16 +62,16 @@ export class Store {
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** The newest changes of rows, for lists that lag and for the page. */
+  /** The newest changes of stored objects, for lists that show an older state and for the web page. */
   readonly recent = new RecentChanges();
-  /** Called with every commit, before the request that caused it is answered. */
+  /** Called with the changes of each successful transaction, before its request is answered. */
   onStep: (step: SavedStep) => void = () => undefined;
 
   constructor(collections: readonly AnyCollection[]) {
     this.#collections = collections as unknown as readonly Collection<object>[];
   }
 
-  /** The time of the simulator's clock in milliseconds since 1970; it stands still during a transaction. */
+  /** The time of the simulator's clock in milliseconds since 1970; the time does not change during a transaction. */
   get now(): number {
     return this.#now;
   }
@@ -78,7 +80,7 @@ export class Store {
     return this.of(settings).get('readings')?.value as Readings;
   }
 
-  /** Replaces the whole world by a saved one. */
+  /** Replaces all data by saved data. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
     this.#seed = saved.seed;
@@ -94,19 +96,19 @@ export class Store {
     }
   }
 
-  /** Returns the whole world as plain JSON. */
+  /** Returns all data as plain JSON. */
   save(): SavedWorld {
     return { ...this.head(), ledger: this.ledger.after(0) };
   }
 
-  /** Returns the world without its ledger as plain JSON. */
+  /** Returns all data except the change log as plain JSON. */
   head(): Omit<SavedWorld, 'ledger'> {
     const collections = Object.fromEntries([...this.#tables].map(([name, table]) => [name, table.all()]));
     const head = { format: 'apphosting-simulator', version: 1, seed: this.#seed, now: this.#now } as const;
     return { ...head, ledgerSeq: this.#seq, collections };
   }
 
-  /** Applies a commit that was read from disk. */
+  /** Applies the changes of one transaction that was saved on disk. */
   replay(step: SavedStep): void {
     this.#now = Math.max(this.#now, step.at);
     for (const [name, id, row] of step.rows) {
@@ -118,9 +120,9 @@ export class Store {
     }
   }
 
-  /** Runs `work` at the time `now`, and commits all its changes, or none if it throws. Tells if anything changed. */
+  /** Runs `work` at the time `now`, and keeps all its changes, or none if it throws. `committed` tells if anything changed. */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
-    if (this.#open !== undefined) throw new Error('a transaction is open already');
+    if (this.#open !== undefined) throw new Error('another transaction is already open');
     const open: Open = { changes: new Map(), entries: [] };
     this.#open = open;
     this.#now = Math.max(this.#now, now);
@@ -146,28 +148,28 @@ export class Store {
 
   of<T extends object>(collection: Collection<T>): Rows<T> {
     const table = this.#tables.get(collection.name);
-    if (table === undefined) throw new Error(`no area has registered the collection "${collection.name}"`);
+    if (table === undefined) throw new Error(`the simulator has no collection "${collection.name}"`);
     return table as unknown as Rows<T>;
   }
 
-  /** Lists the rows of a collection as they were at a moment in the past. */
+  /** Lists the objects of a collection as they were at a moment in the past. */
   asOf<T extends object>(collection: Collection<T>, at: number): readonly T[] {
     const table = this.#tables.get(collection.name) as unknown as Table<T>;
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
-  /** Makes a new id. The same seed gives the same ids in the same order. */
+  /** Returns a new id. The same seed gives the same ids in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
   }
 
-  /** Hashes some words and the seed to 64 hexadecimal characters. */
+  /** Hashes some strings and the seed; returns 64 hexadecimal characters. */
   hash(...words: readonly string[]): string {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules the timer of a kind for a subject, such as an environment; replaces this timer if it is scheduled already. */
+  /** Schedules a timer of a certain kind for a subject, such as an environment; replaces the timer if it is already scheduled. */
   schedule(kind: string, subject: string, at: number, data: unknown): void {
     const timerId = timerIdOf(kind, subject);
     const due = Math.max(at, this.#now);
@@ -180,24 +182,24 @@ export class Store {
     return this.of(timers).has(timerIdOf(kind, subject));
   }
 
-  /** Cancels the timer of a kind for a subject. */
+  /** Cancels the timer of a certain kind for a subject, such as an environment. */
   cancel(kind: string, subject: string): void {
     this.of(timers).remove(timerIdOf(kind, subject));
   }
 
-  /** Writes a line into the ledger. */
+  /** Writes a line into the change log. */
   record(entry: LedgerEntry): void {
-    if (this.#open === undefined) throw new Error('the ledger must be written inside a transaction');
+    if (this.#open === undefined) throw new Error('the change log can be written only inside a transaction');
     this.#open.entries.push(entry);
   }
 
-  /** Stores a row, and writes into the ledger what happened to it. */
+  /** Stores an object, and records its change in the change log. */
   change<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
     this.of(collection).put(row);
     this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
   }
 
-  /** Removes a row, and writes that into the ledger. */
+  /** Removes an object, and records its removal in the change log. */
   remove<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
     this.of(collection).remove(collection.id(row));
     this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });
@@ -211,7 +213,7 @@ export class Store {
   }
 
   #change(table: Table<object>, id: string, row: object | undefined): void {
-    if (this.#open === undefined) throw new Error('the world changes inside a transaction');
+    if (this.#open === undefined) throw new Error('the data of the simulator can change only inside a transaction');
     const { collection } = table;
     const key = `${collection.name}/${id}`;
     const before = table.get(id);
@@ -248,7 +250,7 @@ function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, '
   return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4), ...known };
 }
 
-/** Returns the id of the timer of a kind for a subject. A subject has one timer of a kind at a time. */
+/** Returns the id of the timer of a certain kind for a subject. A subject has at most one timer of each kind. */
 function timerIdOf(kind: string, subject: string): string {
   return `${kind}/${subject}`;
 }

@@ -41,7 +41,7 @@ describe('what the service says of a field', () => {
     await world.run(10_000);
 
     expect(messageOf(world, 'SolutionInstallation', 'agent')).toContain(
-      'spec.inputs (llmProviderKeyId): credential not found',
+      'spec.inputs (llmProviderKeyId): the account has no such credential',
     );
   });
 });

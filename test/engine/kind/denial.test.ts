@@ -110,7 +110,7 @@ describe('a change of an app that the service answers with "not found"', () => {
     await world.run(1_200_000);
 
     expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/Rejected');
-    expect(messageOf(world, 'HostedApp', 'web')).toContain('credential not found');
+    expect(messageOf(world, 'HostedApp', 'web')).toContain('the account has no such credential');
     expect(sentSince(world, from, '/app')).toBeLessThan(5);
     world.apply('HostedApp', 'web', { ...app, port: 8081 });
     await world.run(10_000);

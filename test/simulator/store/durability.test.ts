@@ -130,7 +130,7 @@ describe('--state', () => {
 
     for (const damaged of files) {
       writeFileSync(file, damaged);
-      await expect(startSimulator({ state: file })).rejects.toThrow('left as it is');
+      await expect(startSimulator({ state: file })).rejects.toThrow('the file was not changed');
       expect(readFileSync(file).compare(damaged)).toBe(0);
     }
     const { code, stdout, stderr } = await ended('--state', file);
@@ -153,14 +153,14 @@ describe('--state', () => {
     const one = await running('--state', file);
     await create(one.url, 'kept');
     const second = await ended('--listen', '127.0.0.1:0', '--state', file);
-    await expect(startSimulator({ state: file })).rejects.toThrow('uses it');
+    await expect(startSimulator({ state: file })).rejects.toThrow('uses the file');
     await create(one.url, 'kept too');
     await one.end('SIGTERM');
 
     expect([second.code, second.stdout, second.stderr.trim().split('\n').length]).toEqual([2, '', 1]);
     expect(second.stderr).toContain(`process ${one.child.pid}`);
     const two = await startSimulator({ state: file });
-    await expect(startSimulator({ state: file })).rejects.toThrow('uses it');
+    await expect(startSimulator({ state: file })).rejects.toThrow('uses the file');
     expect(await names(two.url)).toEqual(['kept', 'kept too']);
     await two.close();
     expect(readdirSync(folder)).toEqual(['state']);
@@ -174,7 +174,7 @@ describe('--state', () => {
       await (await startSimulator({ state: file })).close();
     }
     writeFileSync(`${file}.lock`, 'hello');
-    await expect(startSimulator({ state: file })).rejects.toThrow('remove it');
+    await expect(startSimulator({ state: file })).rejects.toThrow('remove the lock file');
   });
 
   it('is a file and nothing else', async () => {

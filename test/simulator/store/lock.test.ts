@@ -39,7 +39,7 @@ it('a file has one owner at a time', () => {
 
   const release = lock(path);
 
-  expect(() => lock(path)).toThrow(`process ${process.pid} uses it`);
+  expect(() => lock(path)).toThrow(`process ${process.pid} uses the file`);
   expect(ownerOf(path)).toBe('living');
   release();
   expect(ownerOf(path)).toBe('nobody');

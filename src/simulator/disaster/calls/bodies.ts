@@ -1,4 +1,4 @@
-// Reads the bodies of requests about disaster readiness: checks only their form, and refuses unknown fields at every level.
+// Validates the bodies of disaster-readiness requests: checks only the form, and refuses unknown fields at every level.
 import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
 import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
@@ -6,12 +6,15 @@ import { PHASES } from '../durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 
-/** The names of a recovered environment and its app, as a request gives them. */
+/** The `target` names in a request: the recovered environment and its app. */
 export type AskedNames = ReadFields<typeof names>;
 
 const settings = {
   destinationRegion: text(),
-  /** How copies are used. Cold: they are restored on demand. Warm: a standby applies every change as it comes. */
+  /**
+   * Cold: copies are restored only when a recovery is requested. Warm: a standby environment continuously applies every change of the
+   * source.
+   */
   mode: choice(['cold', 'warm']),
   storageCredentialId: orNull(text()),
   snapshotIntervalMs: number(),
@@ -23,8 +26,8 @@ const settings = {
 };
 
 /**
- * The settings of a protection, as a request gives them. An absent setting means its default; a storage of null means the storage of the
- * platform.
+ * The settings of a protection, as a request sends them. A missing setting means its default value; a storageCredentialId of null means the
+ * storage of the platform.
  */
 export type AskedSettings = ReadFields<typeof settings>;
 
@@ -43,7 +46,7 @@ const configureItem = {
   expectedGeneration: must(generation),
 };
 
-/** An item of a configure request, with the settings for one environment. */
+/** An item of a configure request: the settings for the protection of one environment. */
 export type ConfigureItem = ReadFields<typeof configureItem>;
 
 const configureFields = fields({
@@ -52,19 +55,21 @@ const configureFields = fields({
   items: must(list(fields(configureItem), { min: 1, max: 100 })),
 });
 
-/** Reads the common settings and the items of a configure request; refuses two items about the same environment. */
+/**
+ * Validates the common settings and the items of a configure request; refuses a request in which two items are for the same environment.
+ */
 export function configureBody(body: BodyFields): ReturnType<typeof configureFields> {
   const read = configureFields(body, '');
   if (new Set(read.items.map(({ sourceAppEnvId }) => sourceAppEnvId)).size < read.items.length) {
-    throw invalid('items must be of distinct environments');
+    throw invalid('no two items may have the same sourceAppEnvId');
   }
   return read;
 }
 
-/** Reads a request for an isolated check. */
+/** Validates the body of POST /disaster-readiness/validate. */
 export const validateBody = fields(reference);
 
-/** Reads an ISO 8601 date in UTC. */
+/** Validates an ISO 8601 date in UTC and converts it to milliseconds. */
 const instant: Reads<number> = (value, name) => {
   const isUtc = typeof value === 'string' && /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$/.test(value);
   const at = isUtc ? Date.parse(value) : Number.NaN;
@@ -72,7 +77,7 @@ const instant: Reads<number> = (value, name) => {
   return at;
 };
 
-/** Reads a request for an activation. It does not check whether the target may be left out. */
+/** Validates the body of POST /disaster-readiness/activate. A missing target is refused later. */
 export const activateBody = fields({
   ...reference,
   target: orNull(fields(names)),
@@ -82,14 +87,14 @@ export const activateBody = fields({
   writerSafetyAcknowledged: flag,
 });
 
-/** Reads a request to discard an activation; refuses the request without the literal acknowledgement. */
+/** Validates the body of POST /disaster-readiness/discard-activation; `discardAcknowledged` must be true. */
 export const discardBody = fields({
   ...reference,
   operationId: must(text()),
   discardAcknowledged: must(onlyTrue),
 });
 
-/** Reads a request for a reset. */
+/** Validates the body of POST /disaster-readiness/reset. */
 export const resetBody = fields({
   accountId: must(text()),
   scope: must(choice(['environment', 'account'])),
@@ -99,7 +104,10 @@ export const resetBody = fields({
 
 const count = number({ min: 0, whole: true });
 
-/** Reads the circumstances of a configuration that a control request sets; null removes what an earlier request set. */
+/**
+ * Validates the body of PATCH /_sim/configurations/ID, which simulates conditions such as failing steps; null removes a condition that an
+ * earlier request set.
+ */
 export const circumstances = fields({
   readiness: orNull(fields({ state: must(text()), reason: text(), warnings: list(text()) })),
   standby: fields({ shape: choice(['standard', 'seedBoost', 'sustained']), reason: orNull(text()), caughtUp: flag }),
@@ -119,8 +127,8 @@ export const circumstances = fields({
   firstCopyBytes: number({ min: 0 }),
 });
 
-/** The circumstances of a configuration that the control surface can set, such as a failing step. */
+/** The conditions that PATCH /_sim/configurations/ID can simulate for a disaster-readiness configuration, such as failing steps. */
 export type Circumstances = ReturnType<typeof circumstances>;
 
-/** Reads the request that says how many snapshots to take. */
+/** Validates the body of POST /_sim/configurations/ID/points, which contains the number of snapshots to take. */
 export const snapshots = fields({ count: number({ min: 1, max: 1_000, whole: true }) });

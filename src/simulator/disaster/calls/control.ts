@@ -1,4 +1,4 @@
-// Handles the control requests of disaster readiness, which set the circumstances of a configuration and take snapshots.
+// Handles the control requests (/_sim) for disaster readiness, which simulate conditions such as failing steps, and take snapshots.
 import { type AreaAnswer, type ControlCall, ok } from '../../area.ts';
 import { found, taken } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
@@ -13,8 +13,8 @@ import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies one control request to a configuration: circumstances first, then steps of its operation, then its readiness. So one request can
- * prepare a step, take the step and set the readiness that follows.
+ * Applies one PATCH /_sim/configurations/ID to a configuration: first its conditions, then the steps of its operation, and last its
+ * readiness. So a single request can prepare a step, take the step and set the readiness that follows.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -34,7 +34,10 @@ export function tellConfiguration({ world, id, body: telling }: ControlCall<Circ
   return ok(configurationItem(world, configuration));
 }
 
-/** Takes snapshots of a source now. Their times are a millisecond apart, so that no two are equal. */
+/**
+ * Takes snapshots of a source environment at once. The times of two snapshots are a millisecond apart, so that no two snapshots have the
+ * same time.
+ */
 export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof snapshots>>): AreaAnswer {
   let configuration = configurationNamed(world, id);
   const { count = 1 } = body;
@@ -45,7 +48,7 @@ export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof
 }
 
 function configurationNamed(world: World, id: string): Configuration {
-  return found(configurationOf(world, id), `there is no configuration "${id}"`);
+  return found(configurationOf(world, id), `no disaster-readiness configuration has the id "${id}"`);
 }
 
 function busyIn(configuration: Configuration): Operation {
@@ -54,7 +57,10 @@ function busyIn(configuration: Configuration): Operation {
   return busy;
 }
 
-/** Merges the circumstances that a request sets into those that earlier requests set; null removes one. Readiness is set later. */
+/**
+ * Merges the simulated conditions in a request into those that earlier requests set; null removes a condition. The readiness in the request
+ * is not merged here, because it is set last.
+ */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
   const { pendingCleanup, ...given } = lasting;
@@ -65,10 +71,13 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
-/** The counts of a cleanup that a control request does not give. */
+/** The default counts of a pending cleanup, for counts that a control request leaves out. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
-/** Returns the new value of a circumstance, or its earlier value if no new one is given; null removes the earlier value. */
+/**
+ * Returns the new value of a simulated condition, or the earlier value if the request has no new value. Returns undefined if the new value
+ * is null, which removes the condition.
+ */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);
 }
@@ -110,7 +119,7 @@ function stepNow(world: World, configuration: Configuration, busy: Operation): C
   return step(world, copies ? finishChange(configuration, world.now) : configuration, busy);
 }
 
-/** Moves an operation into a phase; moving it into `succeeded` or `failed` ends the operation. */
+/** Moves an operation to a phase; the phases `succeeded` and `failed` end the operation. */
 function moveTo(world: World, configuration: Configuration, busy: Operation, phase: Phase): Configuration {
   const { now } = world;
   const { kind } = busy;

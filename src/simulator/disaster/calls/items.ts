@@ -1,5 +1,5 @@
-// Formats answers about disaster readiness as JSON objects: items of lists, receipts and points. Nothing here is stored. Optional fields
-// without a value are set to undefined; one place decides for all areas how to show them.
+// Formats answers about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
+// are set to undefined; the simulator option `fields.nulls` then decides if clients see null or no field.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
 import type { World } from '../../store/store.ts';
@@ -15,7 +15,7 @@ import { disksOf } from '../rows.ts';
 import { eligibleDestinations, sourceOf, unsupportedReasons } from '../source.ts';
 import { targetOf } from '../surroundings.ts';
 
-/** Formats an environment as a source of protection, with its protection and target environment if they exist. */
+/** Formats an environment as an item of GET /disaster-readiness/sources, with its protection and target environment if they exist. */
 export function sourceItem(world: World, environment: Environment, configuration: Configuration | undefined) {
   const reasons = unsupportedReasons(world, environment);
   const destinations = eligibleDestinations(world, environment);
@@ -40,7 +40,7 @@ export function sourceItem(world: World, environment: Environment, configuration
   };
 }
 
-/** Formats a protection with its current readiness. */
+/** Formats a protection as an item of GET /disaster-readiness/configurations, with its current readiness. */
 export function configurationItem(world: World, configuration: Configuration) {
   const { configurationId, sourceAppEnvId, generation, settings, target, told } = configuration;
   const { operations, standby, activationResult, nextSnapshotAt, nextValidationAt } = configuration;
@@ -74,7 +74,7 @@ function readinessOf(world: World, configuration: Configuration) {
   return { ...readiness, state, cutoffAt: date(world, readiness.cutoffAt) };
 }
 
-/** Formats what a running operation and one in the history have in common. */
+/** Formats the fields that `activeOperation` and an item of `activities` both have. */
 function operationItem(world: World, { operationId, kind, phase, pinned }: Operation) {
   return { operationId, kind, phase: phaseWord(world, phase), cutoffAt: date(world, pinned?.cutoffAt) };
 }
@@ -107,7 +107,10 @@ function resultItem(world: World, { cutoffAt, completedAt, ...result }: Activati
   return { ...result, cutoffAt: date(world, cutoffAt), completedAt: date(world, completedAt) };
 }
 
-/** Counts what the provider still has to clean up: the disks whose retention is not over, unless the control surface sets the counts. */
+/**
+ * Returns the `pendingCleanup` counts of a source environment: the disks whose retention has not ended, or the counts that a control
+ * request (/_sim) has set.
+ */
 function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Configuration | undefined) {
   const ends = disksOf(world, sourceAppEnvId).map(({ retentionUntil }) => retentionUntil);
   const kept = ends.filter((at) => at > world.now);
@@ -118,7 +121,7 @@ function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Con
   return shown && { ...shown, earliestRetentionUntil: date(world, shown.earliestRetentionUntil) };
 }
 
-/** Formats a recovery point from which an activation may start. */
+/** Formats a recovery point as an item of GET /disaster-readiness/points. */
 export function pointItem(world: World, configuration: Configuration, point: RecoveryPoint) {
   return {
     selectedOperationId: point.operationId,
@@ -129,7 +132,7 @@ export function pointItem(world: World, configuration: Configuration, point: Rec
   };
 }
 
-/** Formats the receipt of a request for an operation. */
+/** Formats the receipt with which the service answers a request to validate, activate or discard. */
 export function receiptItem(world: World, receipt: ReceiptRecord) {
   return { ...receipt, phase: phaseWord(world, receipt.phase) };
 }

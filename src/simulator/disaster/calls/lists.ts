@@ -1,5 +1,5 @@
-// Serves the lists of disaster readiness in pages: sources, configurations and points. The readings `dr.disclosed` and
-// `dr.operations` decide which fields of an item are shown.
+// Serves the three lists of disaster readiness page by page: sources, configurations and recovery points. The simulator options
+// `dr.disclosed` and `dr.operations` decide which fields an item has.
 import { maySee, memberOf } from '../../accounts/access.ts';
 import type { MembershipRecord } from '../../accounts/records.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
@@ -15,7 +15,7 @@ import { assembled, configurations, recoveryPoints, type StoredConfiguration } f
 
 const DEFAULT_LIMIT = 50;
 
-/** Lists the environments of an account that may be protected. */
+/** Handles GET /disaster-readiness/sources, which lists the environments of an account and tells if each can be protected. */
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -33,7 +33,7 @@ export function sources(call: AreaCall): AreaAnswer {
   return ok({ items, ...nextCursor(world, page.next) });
 }
 
-/** Lists the protections of an account with their current readiness. */
+/** Handles GET /disaster-readiness/configurations, which lists the protections of an account with their current readiness. */
 export function protections(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -46,7 +46,9 @@ export function protections(call: AreaCall): AreaAnswer {
   return ok({ items, ...nextCursor(world, page.next) });
 }
 
-/** Lists the recovery points that an activation may name; clients must not rely on their order. */
+/**
+ * Handles GET /disaster-readiness/points, which lists the recovery points that an activation may use; clients must not rely on the order.
+ */
 export function points(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -63,12 +65,12 @@ export function points(call: AreaCall): AreaAnswer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Finds the caller's membership in the account that the query of a request names. */
+/** Finds the caller's membership in the account whose accountId is in the query of a request. */
 function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
 
-/** Returns the page that follows a cursor, and the cursor of the next page if there is one. */
+/** Returns the page of a list that follows the cursor `after`, and the cursor of the next page if there is one. */
 function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], placeOf: (thing: Thing) => string) {
   onlyFields(call.query, 'query', ['accountId', 'configurationId', 'after', 'limit']);
   const limit = optional(call.query, 'limit', queryNumber({ min: 1, max: 100 })) ?? DEFAULT_LIMIT;
@@ -83,14 +85,14 @@ function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], p
 }
 
 /**
- * Makes a cursor from the place of the last item shown, so that the cursor survives changes of the list. A seal binds the cursor to its
- * list.
+ * Encodes the sort key of the last item on a page as a cursor, so that the cursor stays valid when the list changes. The cursor contains a
+ * checksum, so that it works only for its own list.
  */
 function cursorAt(list: string, place: string): string {
   return Buffer.from(`${hash(`${list} ${place}`).slice(0, 8)} ${place}`).toString('base64url');
 }
 
-/** Reads a cursor; refuses a cursor that this list did not give out. */
+/** Validates a cursor and returns the sort key in it; refuses a cursor that does not come from this list. */
 function cursorOf(list: string): Reads<string> {
   return (value, name) => {
     const given = text()(value, name);
@@ -100,7 +102,10 @@ function cursorOf(list: string): Reads<string> {
   };
 }
 
-/** Makes the place of an item in a list: by its number and id, or in a shuffled list one that is the same for every request. */
+/**
+ * Returns the sort key of an item: by number and id if the list is in order, otherwise by a hash of the id, which gives every request the
+ * same shuffled order.
+ */
 function placeInList(isInOrder: boolean, number: number, id: string): string {
   return `${String(isInOrder ? number : 0).padStart(16, '0')} ${isInOrder ? id : hash(id)}`;
 }
@@ -122,25 +127,25 @@ function shownOf(call: AreaCall, accountId: string, configurationId: string): Co
 }
 
 const minimalSource = only(
-  'sourceAppEnvId appId appName environmentName region eligible volumes unsupportedReasons eligibleDestinations suggestedSettings',
+  'sourceAppEnvId,appId,appName,environmentName,region,eligible,volumes,unsupportedReasons,eligibleDestinations,suggestedSettings',
 );
-const minimalVolume = only('name eligible');
+const minimalVolume = only('name,eligible');
 const minimalConfiguration = only(
-  'configurationId sourceAppEnvId generation settings readiness activities validationScheduleEstablished',
+  'configurationId,sourceAppEnvId,generation,settings,readiness,activities,validationScheduleEstablished',
 );
-const minimalReadiness = only('state warnings');
-const minimalActivity = only('operationId kind phase startedAt');
+const minimalReadiness = only('state,warnings');
+const minimalActivity = only('operationId,kind,phase,startedAt');
 
-/** Copies the fields of an operation that the interface names; the interface names no others. */
-const asNamed = only('cutoffAt validationCleanup');
+/** Copies the two fields of an operation that the API documents, and no others. */
+const asNamed = only('cutoffAt,validationCleanup');
 
-/** Removes the optional fields of a source when the reading `dr.disclosed` is `minimal`. */
+/** Removes the optional fields of a source if the simulator option `dr.disclosed` is `minimal`. */
 function disclosedSource(world: World, source: ReturnType<typeof sourceItem>): object {
   if (world.readings['dr.disclosed'] === 'all') return source;
   return minimalSource({ ...source, volumes: source.volumes.map(minimalVolume) });
 }
 
-/** Removes the fields of a configuration that the readings `dr.disclosed` and `dr.operations` hide. */
+/** Removes the fields of a configuration that the simulator options `dr.disclosed` and `dr.operations` hide. */
 function disclosed({ readings }: World, configuration: ReturnType<typeof configurationItem>): object {
   const { activeOperation, activities, readiness } = configuration;
   const ways = {

@@ -1,7 +1,7 @@
-// Handles the requests that change protections. Configure, validate, activate and discard-activation commit one operation under their
-// requestId and answer with a receipt: the work is accepted, not done. A requestId is unique in an account across these four requests. The
-// same payload gets the same receipt again; another payload under the same requestId is rejected. A reset has no requestId: the client
-// confirms it by a name, and repeats it until nothing is left to do.
+// Handles the requests that change protections. Configure, validate, activate and discard-activation store an operation under the requestId
+// and answer with a receipt: the operation is accepted, not done. A requestId is unique within an account. A repeated request with the same
+// payload gets the same receipt; a different payload under the same requestId is rejected. A reset has no requestId: the client sends a
+// confirmation name, and repeats the reset until the cleanup is done.
 import { accountNamed, adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
@@ -19,7 +19,10 @@ import { activateBody, type AskedNames, type AskedSettings, configureBody, type 
 import { discardBody, resetBody, validateBody } from './bodies.ts';
 import { receiptItem } from './items.ts';
 
-/** Queues the preparation of up to 100 protections. An item that breaks a rule is refused alone; the other items are accepted. */
+/**
+ * Handles POST /disaster-readiness/configure with up to 100 items. An item that breaks a rule is refused, while the other items are
+ * accepted.
+ */
 export function configure(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);
@@ -53,7 +56,7 @@ function effective(asked: AskedSettings): readonly unknown[] {
   return Object.entries({ ...asked, target: names ?? null }).toSorted(([one], [other]) => (one < other ? -1 : 1));
 }
 
-/** Accepts a request for an isolated check of the protected recovery point. */
+/** Handles POST /disaster-readiness/validate: accepts an isolated validation of the protected recovery point. */
 export function validate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -67,7 +70,7 @@ export function validate(call: AreaCall): AreaAnswer {
   return ok(receipt);
 }
 
-/** Accepts a request to make a recovered environment live. */
+/** Handles POST /disaster-readiness/activate: accepts the recovery of an environment from a recovery point. */
 export function activate(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -85,12 +88,12 @@ export function activate(call: AreaCall): AreaAnswer {
 function settledTarget(world: World, source: RetainedSource, asked: AskedNames | null | undefined) {
   if (asked === undefined || asked === null) throw rejected(world, 'an activation needs a target');
   const target = settleNames(asked, source);
-  if (target === undefined) throw invalid('target needs envName, and appName where a new app is created');
+  if (target === undefined) throw invalid('target needs envName; it also needs appName if a new app is created');
   const appName = asked.appName?.trim() ?? '';
   return target.createNewApp || appName === '' ? { target } : { target, unusedAppName: appName };
 }
 
-/** Accepts a request to discard an activation before it is live. */
+/** Handles POST /disaster-readiness/discard-activation: accepts the discard of an activation whose environment is not live yet. */
 export function discardActivation(call: AreaCall): AreaAnswer {
   const { world } = call;
   const configuration = named(call);
@@ -105,7 +108,10 @@ export function discardActivation(call: AreaCall): AreaAnswer {
   return ok(once(world, { accountId, requestId, call: 'discard', payload }, discard, operationId));
 }
 
-/** Reads accountId from the body; refuses a caller who is not an admin of that account, and refuses all query parameters. */
+/**
+ * Returns the accountId in the body of a request; fails unless the caller is an admin of this account, or if the request has query
+ * parameters.
+ */
 function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
   adminOf(call, accountId);
@@ -113,7 +119,7 @@ function accountOfAdmin(call: AreaCall): string {
   return accountId;
 }
 
-/** Finds the configuration that a request names; refuses a caller who is not an admin of its account. */
+/** Finds the configuration whose id is in the body of a request; fails unless the caller is an admin of its account. */
 function named(call: AreaCall): Configuration {
   const accountId = accountOfAdmin(call);
   const configuration = configurationOf(call.world, required(call.body, 'configurationId', text()));
@@ -122,8 +128,8 @@ function named(call: AreaCall): Configuration {
 }
 
 /**
- * Returns the receipt that was committed under this requestId. If there is none, carries out the request and commits a receipt, which is
- * about the operation that the request names, or else about the newest operation.
+ * Returns the receipt that is stored under the requestId of a request. If there is no receipt, carries out the request and stores one. The
+ * receipt is for `operationNamed`, or else for the newest operation of the configuration.
  */
 function once(
   world: World,
@@ -135,7 +141,7 @@ function once(
   const payload = JSON.stringify(request.payload);
   const before = world.of(journaledCalls).get(callId(accountId, requestId));
   if (before?.call === call && before.payload === payload) return receiptItem(world, before.receipt);
-  if (before !== undefined) throw rejected(world, 'this requestId was used for another request');
+  if (before !== undefined) throw rejected(world, 'this requestId was already used for a different request');
   const configuration = carryOut();
   keep(world, configuration, requestId);
   const { configurationId, generation, operations } = configuration;
@@ -146,7 +152,7 @@ function once(
   return receiptItem(world, receipt);
 }
 
-// Handles POST reset, which removes protections in any state.
+// Handles POST /disaster-readiness/reset, which removes protections in any state.
 
 /** Removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
@@ -156,15 +162,15 @@ export function reset(call: AreaCall): AreaAnswer {
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
   const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
   if (scope === 'account' && sourceAppEnvId !== undefined) {
-    throw invalid('sourceAppEnvId must not be sent for account scope');
+    throw invalid('sourceAppEnvId must not be sent if scope is account');
   }
   if (confirmationName !== (environment?.name ?? account.name)) {
-    throw rejected(world, 'confirmationName is not the exact name of what is reset');
+    throw rejected(world, 'confirmationName must be the exact name of the environment or account to reset');
   }
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
 
-/** Finds the environment to reset and its protection. A deleted environment is found by the name that its protection keeps. */
+/** Finds the environment to reset and its protection. If the environment was deleted, its name is taken from the protection. */
 function environmentOf({ world, body }: AreaCall, accountId: string) {
   const sourceAppEnvId = required(body, 'sourceAppEnvId', text());
   const protection = protectionOf(world, sourceAppEnvId);
@@ -181,7 +187,7 @@ function protectionsOf(world: World, accountId: string): readonly Configuration[
 
 function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
   if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
-    throw notFound('there is no protection to reset');
+    throw notFound('the environment or account has no protection to reset');
   }
   for (const protection of protections) rejectIf(world, refusedReset(protection));
   if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
@@ -192,8 +198,11 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
   return ok({ configurations: protections.length, destinations });
 }
 
-/** Stops all work of some protections, which a later reset deletes. Refuses this reset, so that the client sends it again. */
+/**
+ * Stops all work of the given protections and rejects the reset, because the provider has not finished its cleanup. The client repeats the
+ * reset later, which then deletes the protections.
+ */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
-  return { refusal: rejected(world, 'the cleanup at the provider is pending: retry the same reset') };
+  return { refusal: rejected(world, 'the provider has not finished its cleanup: send the same reset again later') };
 }

@@ -7,7 +7,7 @@ import { controlForms } from './control.ts';
 import { type Form, type FormPlace, type FormValues, placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
-/** Lists the forms of all requests that the page can send. */
+/** Lists the forms of all requests that the web page can send. */
 export const forms: readonly Form[] = [
   ...appForms,
   ...environmentForms,
@@ -17,8 +17,9 @@ export const forms: readonly Form[] = [
 ];
 
 /**
- * Fills in a request of the page with rows of the world. The page sends `{method, path, token?, given?}`; `given` has the values that its
- * user chose. The answer names in `lacks` the collections in which no row was found for a required field.
+ * Fills in a request form of the web page with values from the simulator's data. The page sends `{method, path, token?, given?}`; `given`
+ * contains the values that the user chose. If no stored object fits a required field, `lacks` in the answer contains the name of its
+ * collection.
  */
 export function fill(world: World, body: BodyFields, lastRequest: number) {
   const [method, path] = [required(body, 'method', text()), required(body, 'path', text())];
@@ -30,7 +31,10 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
   return { ...composed(form, values), choices: form.choices(at), lacks: lacking(form, values) };
 }
 
-/** Chooses the account and the ids of required fields. A DELETE gets the newest row, which was probably made to try things out. */
+/**
+ * Chooses an account, and an id for each required field. A DELETE gets the id of the newest object, which was probably created to try
+ * something out.
+ */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
     pick !== undefined && kind === 'text' && (isRequired || name === 'accountId')
@@ -51,7 +55,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Puts the values of a form where the request sends them: the id into the path, all others into the query or into the body. */
+/** Puts the values of a form into the request: the id into the path, and all other values into the query or the body. */
 function composed(form: Form, values: FormValues) {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');

@@ -9,42 +9,42 @@ import { catalog } from '../../solutions/installation.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 
-/** A field in the form of a request. */
+/** A field in a request form of the web page. */
 interface Field {
-  /** The name of the field, or the path to it through objects and lists, such as `items/0/requestId`. */
+  /** The name of the field, or its path through objects and lists, such as `items/0/requestId`. */
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;
   /** The only values that the field may have. */
   readonly words?: readonly string[];
-  /** The name of the collection whose rows the field can name. */
+  /** The name of the collection whose objects are the choices for this field. */
   readonly pick?: string;
-  /** The fields on which the value of this field depends: it is filled in again when one of them changes. */
+  /** The fields on which the value of this field depends: when one of them changes, this field is filled in again. */
   readonly follows?: readonly string[];
 }
 
-/** A value that the user can choose, and the text that the page shows for it. */
+/** A value that the user can choose in a form, and the text that the page shows for this value. */
 export interface FormChoice {
   readonly value: string;
   readonly text: string;
 }
 
-/** The form of a request: its fields, and how to fill them in from the world. */
+/** The form of a request on the web page: its fields, and a function that fills in the fields from the simulator's data. */
 export interface Form {
   readonly method: Method;
-  /** The path after the public prefix; for the control surface the whole path, which begins with `/_sim`. */
+  /** The path after /api/public/v1; for control requests the whole path, which begins with `/_sim`. */
   readonly path: string;
   readonly area: string;
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Lists the choices for fields whose values the page cannot find in its own collections. */
+  /** Lists the choices for fields whose values the page cannot find in the data that it has loaded. */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
 const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-/** The lists of values that the description of a field can refer to by name. */
+/** The lists of allowed values to which the description of a field can refer by name. */
 const wordLists: Readonly<Record<string, readonly string[]>> = {
   creatablePresets,
   knownPresets,
@@ -57,18 +57,18 @@ const wordLists: Readonly<Record<string, readonly string[]>> = {
   solutions: catalog.map(({ solutionSlug }) => solutionSlug),
 };
 
+const fieldPattern = /^([\w./]+)(#|\?|\[\]|\{\})?(\*)?(?:@(\w+))?(?:=([^<]+))?(?:<(.+))?$/;
+
 /**
- * Parses the description of the fields of a form. `name` is a text, `name#` a number, `name?` a flag, `name[]` a list and `name{}` any
- * JSON; a `*` after it makes the field required. Three suffixes may follow: `@COLLECTION` says that the field names a row of that
- * collection; `=WORDS` gives the only values (`=a|b`, or the name of a word list); `<OTHER+FIELDS` names the fields on which the value
- * depends.
+ * Parses a short description of the fields of a form, such as `accountId*@accounts,port#<dockerPreset,mode=cold|warm`. The fields are
+ * separated by commas. After the name comes the type: nothing for a string, `#` for a number, `?` for a flag, `[]` for a list, `{}` for
+ * JSON; then `*` if the field is required. Up to three suffixes follow: `@COLLECTION` says that the value is the id of an object in this
+ * collection; `=VALUES` lists the allowed values (`=a|b`, or the name of a list in `wordLists`); `<FIELD+FIELD` lists the fields on which
+ * the value depends.
  */
 function fieldsOf(list: string): readonly Field[] {
   return list.split(/,\s*/).flatMap((text) => {
-    const [head = '', ...rest] = text.trim().split(' ');
-    const [, name = '', kind = '', must] = /^([\w./]+)(#|\?|\[\]|\{\})?(\*)?$/.exec(head) ?? [];
-    const at = (mark: string) => rest.find((part) => part.startsWith(mark))?.slice(1);
-    const [pick, words, follows] = [at('@'), at('='), at('<')];
+    const [, name = '', kind = '', must, pick, words, follows] = fieldPattern.exec(text.trim()) ?? [];
     const field: Field = {
       name,
       kind: kinds[kind as keyof typeof kinds],
@@ -84,15 +84,15 @@ function fieldsOf(list: string): readonly Field[] {
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
 /**
- * Makes the forms of an area. For each request, `forms` has an explanation, the fields, and a function that fills in fields other than
- * ids. A field that the route takes and the description leaves out becomes a text field at the end of the form.
+ * Creates the forms of one area. `forms` contains for each request a short explanation, the fields, and a function that fills in the fields
+ * other than ids. A field that the request takes and `forms` does not describe becomes a text field at the end of the form.
  */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
   return Object.entries(forms).map(([name, [does, described = '', fill = () => ({}), choices = () => ({})]]) => {
     const address = addressed(name);
     const fields = fieldsOf(described);
     const left = fieldsTakenBy(address).filter((each) => !fields.some((field) => field.name.split('/')[0] === each));
-    return { ...address, area, does, fields: [...fields, ...fieldsOf(left.join(', '))], fill, choices };
+    return { ...address, area, does, fields: [...fields, ...fieldsOf(left.join(','))], fill, choices };
   });
 }
 
@@ -101,10 +101,10 @@ function fieldsTakenBy({ method, path }: Pick<Form, 'method' | 'path'>): readonl
   return routes.find((route) => route.method === method && route.path === path)?.takes ?? [];
 }
 
-/** The values of a form by the names of its fields. An undefined value is not sent. */
+/** The values of a form, by field name. A value that is undefined is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** The input for filling in a form: the world, the account of the token, and the values that the user chose. */
+/** The input for filling in a form: the simulator's data, the account of the token, and the values that the user chose. */
 export type FormPlace = ReturnType<typeof placeOf>;
 
 /** Collects the input for filling in a form. */
@@ -117,7 +117,7 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
   };
   const known = token === undefined ? undefined : world.of(tokens).get(token);
   const accountId = chosen('accountId') ?? known?.currentAccountId ?? own?.accountId;
-  /** Lists the rows of a collection that belong to the account. */
+  /** Lists the objects of a collection that belong to the account. */
   const rows = <T extends object>(of: Collection<T>) => {
     const isOurs = (row: T) => !('accountId' in row) || accountId === undefined || row.accountId === accountId;
     return world.of(of).all().filter(isOurs);
@@ -130,8 +130,8 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
     chosen,
     rows,
     /**
-     * Finds the row for a field: the chosen one, else the first row of the account for which `suits` returns true, else the first row of
-     * the account.
+     * Finds the object for a field of a form: the one that the user chose, else the first object of the account for which `suits` returns
+     * true, else the first object of the account.
      */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
@@ -139,13 +139,13 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
       const all = rows(of);
       return all.find(suits) ?? all[0];
     },
-    /** Finds the id for a field: the chosen one, else that of the first row of the account, or of its newest. */
+    /** Finds the id for a field of a form: the one that the user chose, else the id of the first or newest object of the account. */
     idOf: (name: string, pick: string, isNewest: boolean) => {
       const collection = collections.find((each) => each.name === pick) as unknown as Collection<object>;
       const row = rows(collection).at(isNewest ? -1 : 0);
       return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
     },
-    /** Makes a name that no row of the account has: the given name, or this name with the first free number after it. */
+    /** Returns a name that no object of the account has: the given name, or this name with the first free number appended. */
     freeName: <T extends object>(name: string, of: Collection<T>, nameOf: (row: T) => string) => {
       const taken = new Set(rows(of).map(nameOf));
       let free = name;

@@ -6,40 +6,47 @@ import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } fro
 import { type Environment, environments } from '../../environments/environment.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
-const journaled = `accountId* @accounts, configurationId* @configurations, expectedGeneration#* <configurationId, requestId*`;
-const pages = 'after, limit#';
+const journaled = `accountId*@accounts,configurationId*@configurations,expectedGeneration#*<configurationId,requestId*`;
+const pages = 'after,limit#';
 const bySource = '<items/0/sourceAppEnvId+common/mode';
 const byPoint = '<configurationId+pointId';
 const at = (method: string, name: string) => `${method} /disaster-readiness/${name}`;
 
-/** The forms of disaster readiness: protection, checks, activation, discard and reset. */
+/** The forms of the web page for disaster readiness: protection, validation, activation, discard and reset. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
-  [at('GET', 'sources')]: ['lists what can be protected, and how it is', `accountId* @accounts, ${pages}`],
-  [at('GET', 'configurations')]: ['lists the protections', `accountId* @accounts, ${pages}`],
+  [at('GET', 'sources')]: [
+    'lists the environments of an account, and tells if each is or can be protected',
+    `accountId*@accounts,${pages}`,
+  ],
+  [at('GET', 'configurations')]: ['lists the protections', `accountId*@accounts,${pages}`],
   [at('POST', 'configure')]: [
-    'sets protections up, or edits them',
-    `accountId* @accounts, items/0/sourceAppEnvId* @environments, items/0/requestId*, items/0/expectedGeneration#* ${bySource},
-    common/mode =cold|warm, common/destinationRegion @regions <items/0/sourceAppEnvId,
-    common/sameRegionAcknowledged? <items/0/sourceAppEnvId+common/destinationRegion, items/0/target/envName ${bySource},
-    items/0/target/createNewApp? ${bySource}, items/0/target/appName ${bySource}, common/snapshotIntervalMs#,
-    common/validationIntervalMs#, common/rpoTargetMs#, common/rtoTargetMs#, common/storageCredentialId @credentials, common/target{}`,
+    'creates or edits the protection of an environment',
+    `accountId*@accounts,items/0/sourceAppEnvId*@environments,items/0/requestId*,items/0/expectedGeneration#*${bySource},
+    common/mode=cold|warm,common/destinationRegion@regions<items/0/sourceAppEnvId,
+    common/sameRegionAcknowledged?<items/0/sourceAppEnvId+common/destinationRegion,items/0/target/envName${bySource},
+    items/0/target/createNewApp?${bySource},items/0/target/appName${bySource},common/snapshotIntervalMs#,
+    common/validationIntervalMs#,common/rpoTargetMs#,common/rtoTargetMs#,common/storageCredentialId@credentials,common/target{}`,
     protection,
   ],
   [at('GET', 'points')]: [
-    'lists the points a recovery may start from',
-    `accountId* @accounts, configurationId* @configurations, ${pages}`,
+    'lists the recovery points that an activation may use',
+    `accountId*@accounts,configurationId*@configurations,${pages}`,
   ],
-  [at('POST', 'validate')]: ['asks for an isolated check', journaled, (place) => journaledFill(place)],
+  [at('POST', 'validate')]: [
+    'requests an isolated validation of a protection',
+    journaled,
+    (place) => journaledFill(place),
+  ],
   [at('POST', 'activate')]: [
-    'recovers an environment from a point',
-    `${journaled}, pointId* <configurationId, selectedOperationId* ${byPoint}, cutoffAt* ${byPoint},
-    target/envName* <configurationId, target/createNewApp?* <configurationId, target/appName <configurationId, writerSafetyAcknowledged?`,
+    'recovers an environment from a recovery point',
+    `${journaled},pointId*<configurationId,selectedOperationId*${byPoint},cutoffAt*${byPoint},
+    target/envName*<configurationId,target/createNewApp?*<configurationId,target/appName<configurationId,writerSafetyAcknowledged?`,
     activation,
     pointChoices,
   ],
   [at('POST', 'discard-activation')]: [
-    'gives an activation up',
-    `${journaled}, operationId* <configurationId, discardAcknowledged?*`,
+    'discards an activation that is not live yet',
+    `${journaled},operationId*<configurationId,discardAcknowledged?*`,
     (place) => ({
       ...journaledFill(place, isActivating),
       operationId: chosen(place, isActivating)?.activeOperationId,
@@ -47,9 +54,9 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
     }),
   ],
   [at('POST', 'reset')]: [
-    'wipes the protection of an environment or of the account',
-    `accountId* @accounts, scope* =environment|account, sourceAppEnvId @environments <scope,
-    confirmationName* <scope+sourceAppEnvId`,
+    'removes the protection of an environment, or all protections of an account',
+    `accountId*@accounts,scope*=environment|account,sourceAppEnvId@environments<scope,
+    confirmationName*<scope+sourceAppEnvId`,
     reset,
   ],
 });
@@ -58,7 +65,10 @@ function isActivating(row: StoredConfiguration): boolean {
   return row.operations.some(({ operationId, kind }) => operationId === row.activeOperationId && kind === 'activation');
 }
 
-/** Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first. */
+/**
+ * Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first of the
+ * account.
+ */
 function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
   return row === undefined ? undefined : configurationOf(at.world, row.configurationId);
@@ -132,7 +142,7 @@ const mostPoints = 100;
 function pointChoices(at: FormPlace) {
   const configuration = chosen(at, (row) => !isActivating(row));
   const points = configuration === undefined ? [] : selectablePoints(configuration).slice(-mostPoints).toReversed();
-  const asOf = (cutoffAt: number) => `as of ${new Date(cutoffAt).toISOString()}`;
+  const asOf = (cutoffAt: number) => `recovery point of ${new Date(cutoffAt).toISOString()}`;
   return { pointId: points.map(({ pointId, cutoffAt }) => ({ value: pointId, text: asOf(cutoffAt) })) };
 }
 

@@ -9,52 +9,52 @@ import { catalog } from '../../solutions/installation.ts';
 import type { World } from '../../store/store.ts';
 import { type Form, type FormChoice, type FormPlace, formsOf, type FormValues } from './form.ts';
 
-const member = 'accountId* @accounts, membershipId* @memberships';
+const member = 'accountId*@accounts,membershipId*@memberships';
 const byMode = '<solutionSlug+inputs/agentAuthenticationMode';
 
-/** The forms for requests about presets, apps, solutions and member access. */
+/** The forms of the web page for requests about presets, apps, solutions and member access. */
 export const appForms: readonly Form[] = [
   ...formsOf('Apps', {
-    'GET /apps': ['lists the apps of an account', 'accountId @accounts'],
+    'GET /apps': ['lists the apps of an account', 'accountId@accounts'],
     'POST /app': [
       'creates an app',
-      `accountId* @accounts, name*, dockerPreset =creatablePresets, dockerPresetVersion <dockerPreset, port# <dockerPreset,
-      useImage? <dockerPreset, image <dockerPreset, gitNamespace, gitRepo, gitInstallationId, buildArgs, contextDir, dockerfilePath,
-      customDockerfileContent, isCliDeployment?, jobConfig{} <dockerPreset, startupConfig{}, containers#, disk#,
-      withPersistence?, databaseSettings{}`,
+      `accountId*@accounts,name*,dockerPreset=creatablePresets,dockerPresetVersion<dockerPreset,port#<dockerPreset,
+      useImage?<dockerPreset,image<dockerPreset,gitNamespace,gitRepo,gitInstallationId,buildArgs,contextDir,dockerfilePath,
+      customDockerfileContent,isCliDeployment?,jobConfig{}<dockerPreset,startupConfig{},containers#,disk#,
+      withPersistence?,databaseSettings{}`,
       newApp,
       (at) => {
         const names = versionsOf(at.chosen('dockerPreset') ?? 'CUSTOM');
         return { dockerPresetVersion: names.map((value) => ({ value, text: value })) };
       },
     ],
-    'GET /app': ['shows an app', 'appId* @apps'],
+    'GET /app': ['shows an app', 'appId*@apps'],
     'PATCH /app': [
       'changes an app for all its environments',
-      `appId* @apps, dockerPreset =knownPresets, port# <appId, useImage? <appId, image <appId, builder, contextDir, buildArgs,
-      dockerfilePath, customDockerfileContent, healthCheckPath, healthCheckPort#, healthCheckHeaders{},
-      imagePullAccountSecretId @credentials, buildPullAccountSecretId @credentials, jobConfig{}, applyImmediately?`,
+      `appId*@apps,dockerPreset=knownPresets,port#<appId,useImage?<appId,image<appId,builder,contextDir,buildArgs,
+      dockerfilePath,customDockerfileContent,healthCheckPath,healthCheckPort#,healthCheckHeaders{},
+      imagePullAccountSecretId@credentials,buildPullAccountSecretId@credentials,jobConfig{},applyImmediately?`,
       changedApp,
     ],
-    'DELETE /app': ['deletes an app with its environments', 'appId* @apps'],
-    'GET /app-presets': ['lists what apps are made from'],
-    'GET /database-presets': ['lists the managed databases and services'],
+    'DELETE /app': ['deletes an app with its environments', 'appId*@apps'],
+    'GET /app-presets': ['lists the presets for new apps'],
+    'GET /database-presets': ['lists the presets for managed databases and services'],
   }),
   ...formsOf('Solutions', {
-    'GET /solutions': ['lists the catalog', 'accountId* @accounts'],
+    'GET /solutions': ['lists the catalog of solutions', 'accountId*@accounts'],
     'POST /solutions': [
       'installs a solution, or continues an installation',
-      `accountId* @accounts, solutionSlug* =solutions, appName*, region* @regions, installationId, inputs/agentImage <solutionSlug,
-      inputs/agentAuthenticationMode =API_KEY|PERSONAL_SUBSCRIPTION <solutionSlug, inputs/llmProviderKeyId @credentials ${byMode},
-      inputs/agentPrimaryModel ${byMode}, inputs/agentSecondaryModel ${byMode}`,
+      `accountId*@accounts,solutionSlug*=solutions,appName*,region*@regions,installationId,inputs/agentImage<solutionSlug,
+      inputs/agentAuthenticationMode=API_KEY|PERSONAL_SUBSCRIPTION<solutionSlug,inputs/llmProviderKeyId@credentials${byMode},
+      inputs/agentPrimaryModel${byMode},inputs/agentSecondaryModel${byMode}`,
       solution,
     ],
   }),
   ...formsOf('Member access', {
     'GET /member/env-access': ['shows which environments a member may see', member, ownMember],
     'PATCH /member/env-access': [
-      'sets which environments a member may see; none means all',
-      `${member}, allowedAppEnvIds[] @environments <membershipId`,
+      'sets which environments a member may see; an empty list means all',
+      `${member},allowedAppEnvIds[]@environments<membershipId`,
       (at) => ({ ...ownMember(at), allowedAppEnvIds: memberIn(at)?.allowedAppEnvIds ?? [] }),
     ],
   }),
@@ -76,7 +76,7 @@ function changedApp(at: FormPlace): FormValues {
   return { useImage: true, image: nextTag(app.image ?? 'registry.example/demo/app') };
 }
 
-/** Replaces the tag of an image by the next number. */
+/** Replaces the number at the end of an image tag by the next number. */
 function nextTag(image: string): string {
   const [, name = image, tag = '0'] = /^(.*):(\d+)$/.exec(image) ?? [];
   return `${name}:${Number(tag) + 1}`;
@@ -107,48 +107,48 @@ function ownMember(at: FormPlace): FormValues {
   return { membershipId: memberIn(at)?.membershipId };
 }
 
-const meant = 'appEnvId* @environments, envName';
-const startup = `startupConfig/command, startupConfig/args[], startupConfig/shell?, startupConfig/workingDir,
-  clearStartupConfig?, replaceStartupConfig?`;
+const meant = 'appEnvId*@environments,envName';
+const startup = `startupConfig/command,startupConfig/args[],startupConfig/shell?,startupConfig/workingDir,
+  clearStartupConfig?,replaceStartupConfig?`;
 
-/** Makes a function that fills in the first environment of the account for which `suits` returns true. */
+/** Returns a function that fills in the first environment of the account for which `suits` returns true. */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }
 
-/** The forms for requests about environments and their deployments. */
+/** The forms of the web page for requests about environments and their deployments. */
 export const environmentForms: readonly Form[] = formsOf('Environments', {
-  'GET /app-envs': ['lists the environments of an account or of an app', 'accountId @accounts, appId @apps'],
+  'GET /app-envs': ['lists the environments of an account or of an app', 'accountId@accounts,appId@apps'],
   'POST /app-env/deploy-image': [
     'deploys an image',
-    `${meant}, image* <appEnvId, envVars{}, functionConfig{}, ${startup}`,
+    `${meant},image*<appEnvId,envVars{},functionConfig{},${startup}`,
     (at) => {
       const environment = at.row('appEnvId', environments, (each) => takesImages(each, at.world));
       return { appEnvId: environment?.appEnvId, image: environment && nextTag(imageNow(at.world, environment)) };
     },
   ],
   'POST /app-env/build': [
-    'builds an environment with a git branch, of an app that is built from source, and deploys it',
-    `${meant}, forceNewBuild?, isRebuild?, fromContentId <appEnvId, ${startup}`,
+    'builds an environment from its git branch and deploys the result',
+    `${meant},forceNewBuild?,isRebuild?,fromContentId<appEnvId,${startup}`,
     (at) => ({
       appEnvId: at.chosen('appEnvId') ?? at.rows(environments).find((each) => isBuilt(each, at.world))?.appEnvId,
     }),
     (at) => ({ fromContentId: contentChoices(at) }),
   ],
   'POST /app-env/redeploy': [
-    'restarts on the current version or on another one',
-    `${meant}, contentId <appEnvId`,
+    'restarts an environment with its current version, or with another version',
+    `${meant},contentId<appEnvId`,
     one(({ deployed }) => deployed),
     (at) => ({ contentId: contentChoices(at) }),
   ],
   'POST /app-env/rollback': [
-    'goes back to the deployment before, or to a version',
-    `${meant}, targetContentId <appEnvId`,
+    'deploys the previous version of an environment, or the given version',
+    `${meant},targetContentId<appEnvId`,
     one(({ deployments }) => deployments.length > 1),
     (at) => ({ targetContentId: contentChoices(at) }),
   ],
-  'POST /app-env/stop': ['scales an environment to zero', meant, one(({ status }) => status === 'running')],
-  'POST /app-env/start': ['starts an environment that is stopped', meant, one(({ status }) => status === 'stopped')],
+  'POST /app-env/stop': ['stops an environment: scales it to zero', meant, one(({ status }) => status === 'running')],
+  'POST /app-env/start': ['starts an environment that was stopped', meant, one(({ status }) => status === 'stopped')],
 });
 
 function takesImages({ appId }: Environment, world: World): boolean {
@@ -182,40 +182,40 @@ const configs = {
   chat_webhook_c: { webhookUrl: 'https://chat.example.com/made-up' },
 } as const satisfies Readonly<Record<ConfigType, FormValues>>;
 
-const aPoint = 'contactPointId* @contactPoints';
-const anAlert = 'alertId* @alerts';
-const words = 'aggregation =mean|max|min|last, queryRange =queryRanges';
+const aPoint = 'contactPointId*@contactPoints';
+const anAlert = 'alertId*@alerts';
+const words = 'aggregation=mean|max|min|last,queryRange=queryRanges';
 
-/** The forms for requests about contact points and alerts. */
+/** The forms of the web page for requests about contact points and alerts. */
 export const alertForms: readonly Form[] = [
   ...formsOf('Contact points', {
-    'GET /contact-points': ['lists the contact points of an account', 'accountId* @accounts'],
+    'GET /contact-points': ['lists the contact points of an account', 'accountId*@accounts'],
     'POST /contact-point': [
       'creates a contact point',
-      'accountId* @accounts, name*, type* =contactPointTypes, config{}* <type',
+      'accountId*@accounts,name*,type*=contactPointTypes,config{}*<type',
       newPoint,
     ],
-    'GET /contact-point': ['shows a contact point, with its secrets on request', `${aPoint}, showSecrets?`],
+    'GET /contact-point': ['shows a contact point, and its secrets if showSecrets is true', `${aPoint},showSecrets?`],
     'PATCH /contact-point': [
-      'changes a contact point; secrets that are not sent stay',
-      `${aPoint}, name <contactPointId, config{} <contactPointId`,
+      'changes a contact point; secrets that the request omits are kept',
+      `${aPoint},name<contactPointId,config{}<contactPointId`,
       (at) => ({ name: at.row('contactPointId', contactPoints)?.name }),
     ],
     'DELETE /contact-point': ['deletes a contact point that no alert uses', aPoint],
   }),
   ...formsOf('Alerts', {
-    'GET /app-env/alerts': ['lists the alerts of an environment', 'appEnvId* @environments'],
+    'GET /app-env/alerts': ['lists the alerts of an environment', 'appEnvId*@environments'],
     'POST /app-env/alert': [
       'creates an alert',
-      `appEnvId* @environments, envName, name*, description, metric* =metricNames, operator* =gt|lt, threshold#* <metric,
-      duration* =durations, ${words}, contactPointIds[]* @contactPoints, contactPointNames[]`,
+      `appEnvId*@environments,envName,name*,description,metric*=metricNames,operator*=gt|lt,threshold#*<metric,
+      duration*=durations,${words},contactPointIds[]*@contactPoints,contactPointNames[]`,
       newAlert,
     ],
     'GET /alert': ['shows an alert', anAlert],
     'PATCH /alert': [
       'changes an alert',
-      `${anAlert}, name, description, metric =metricNames, operator =gt|lt, threshold# <alertId,
-      duration =durations <alertId, ${words}, contactPointIds[] @contactPoints, enabled?`,
+      `${anAlert},name,description,metric=metricNames,operator=gt|lt,threshold#<alertId,
+      duration=durations<alertId,${words},contactPointIds[]@contactPoints,enabled?`,
       (at) => {
         const alert = at.row('alertId', alerts);
         return { threshold: alert?.threshold, duration: alert?.duration };
@@ -223,11 +223,11 @@ export const alertForms: readonly Form[] = [
     ],
     'DELETE /alert': ['deletes an alert', anAlert],
     'POST /alert/toggle': [
-      'pauses an alert, or lets it go on',
-      `${anAlert}, enabled?* <alertId`,
+      'pauses an alert, or resumes its evaluation',
+      `${anAlert},enabled?*<alertId`,
       (at) => ({ enabled: at.row('alertId', alerts)?.enabled === false }),
     ],
-    'POST /alert/refresh': ['fetches the live state', anAlert],
+    'POST /alert/refresh': ['refreshes the cached state of an alert', anAlert],
   }),
 ];
 

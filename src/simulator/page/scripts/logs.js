@@ -53,7 +53,7 @@ function factOf(name, value) {
   return value.length > 24 ? `${value.slice(0, 24)}…` : value;
 }
 
-/** Says what caused a line of the ledger: a request with its token, the control surface, or a timer. */
+/** Returns the cause of a line of the ledger: a request with its token, a control request (/_sim), or a timer. */
 function causeOf({ requestSeq, token, membershipId, control }) {
   if (requestSeq !== null) {
     const by = tables.memberships.get(membershipId)?.token ?? `${token}…`;

@@ -88,7 +88,7 @@ function protectionNode(first) {
   return node;
 }
 
-/** Makes a function that says whether the step that the user demanded has succeeded or failed. */
+/** Returns a function that tells if the step which the user started has succeeded or failed. */
 function stepped(before) {
   const operationOf = (row) => row?.operations.find(({ operationId }) => operationId === before.busy);
   const failed = operationOf(before)?.failedSteps ?? 0;

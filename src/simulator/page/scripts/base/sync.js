@@ -2,7 +2,7 @@
 import { byId, chip, say } from './elements.js';
 import { logs, redraw, tables, takeIn, view } from './state.js';
 
-/** Sends a request to the control surface; when it is refused, throws an error with the message of the refusal. */
+/** Sends a request to the control API (/_sim); if the request is refused, throws an error with the message of the refusal. */
 export async function ask(method, path, body) {
   const settings = body === undefined ? {} : { body: JSON.stringify(body) };
   const answer = await fetch(`/_sim${path}`, { method, ...settings });
