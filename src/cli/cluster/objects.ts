@@ -58,6 +58,11 @@ export function keyInWords(key: string): string {
   return `${kind}/${name}`;
 }
 
+/** Writes the key of an object as `Kind/namespace/name`, or as `Kind/name` if the object has no namespace. */
+export function keyWithNamespace(key: string): string {
+  return key.replace('//', '/');
+}
+
 /**
  * Replaces control characters in a text by spaces, so that a terminal can show the text safely; returns an empty text for any other value.
  */

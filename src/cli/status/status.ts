@@ -1,7 +1,7 @@
 /** `apphosting status`: prints the resources of each account as a tree. */
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
-import { keyInWords, readObjects } from '../cluster/objects.ts';
+import { keyInWords, keyWithNamespace, readObjects } from '../cluster/objects.ts';
 import { command } from '../frame.ts';
 import { ageInWords, columns, exitCodes, type Paint, paintFor } from '../output.ts';
 import { treeOf, type Branch } from './tree.ts';
@@ -73,7 +73,7 @@ function rowsOf(branch: Branch, lead: string, below: string, wide: boolean, with
   const isReady = ready === 'True';
   const told = isReady ? '' : wide ? `${reason}: ${message}` : reason;
   const age = since === undefined ? '' : ageInWords(since);
-  const title = withNamespace ? key.replace('//', '/') : keyInWords(key);
+  const title = (withNamespace ? keyWithNamespace : keyInWords)(key);
   const children = under.flatMap((child, at) => {
     const isLast = at === under.length - 1;
     return rowsOf(child, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, wide, withNamespace);

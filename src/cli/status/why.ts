@@ -1,6 +1,6 @@
 /** `apphosting why`: prints why a resource is not Ready, down to the deepest cause, and what to do. */
 import { output, Trouble, UsageError, type CommandLine, type Flags } from '../../config.ts';
-import { keyInWords, readObjects, targetIn } from '../cluster/objects.ts';
+import { keyInWords, keyWithNamespace, readObjects, targetIn } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
 import { ageInWords, exitCodes } from '../output.ts';
@@ -41,7 +41,8 @@ export const why = command(whyCommand, async ({ settings, operand: word, cluster
     throw new Trouble(`there is no ${target.kind.kind} ${target.name} in ${where}`);
   }
   const data = storiesOf(meant, objects).filter(({ state }) => target !== undefined || state !== 'ready');
-  const text = textOf(data, allReady(objects.length, problems.length === 0));
+  const titleOf = settings.allNamespaces ? keyWithNamespace : keyInWords;
+  const text = textOf(data, titleOf, allReady(objects.length, problems.length === 0));
   return { problems, data, text, code: exitCodeOf(data) };
 });
 
@@ -57,25 +58,27 @@ function exitCodeOf(stories: readonly Story[]): number {
   return worst?.[1] ?? exitCodes.fine;
 }
 
-function textOf(stories: readonly Story[], none: string): string {
+type TitleOf = (key: string) => string;
+
+function textOf(stories: readonly Story[], titleOf: TitleOf, none: string): string {
   if (stories.length === 0) return `${none}\n`;
-  return stories.map((story) => `${linesOf(story).join('\n')}\n`).join('\n');
+  return stories.map((story) => `${linesOf(story, titleOf).join('\n')}\n`).join('\n');
 }
 
-function linesOf({ key, chain, others, remedy, pages }: Story): readonly string[] {
+function linesOf({ key, chain, others, remedy, pages }: Story, titleOf: TitleOf): readonly string[] {
   const [first, ...rest] = chain;
-  if (first === undefined) return [`${keyInWords(key)} is Ready`];
+  if (first === undefined) return [`${titleOf(key)} is Ready`];
   const since = first.since === undefined ? '' : ` for ${ageInWords(first.since)}`;
   const waiters = others === 0 ? '' : `; ${others} more resource${others === 1 ? ' waits' : 's wait'} for it`;
   const steps = rest.map((step, at) => {
     const isLast = at === rest.length - 1;
     const when = isLast && step.since !== undefined ? ` since ${step.since.slice(11, 16)}Z` : '';
-    return `${'   '.repeat(at)}└─ ${keyInWords(step.key)}  ${step.reason}${when}${isLast ? `   <- cause${waiters}` : ''}`;
+    return `${'   '.repeat(at)}└─ ${titleOf(step.key)}  ${step.reason}${when}${isLast ? `   <- cause${waiters}` : ''}`;
   });
   const last = chain.at(-1);
   const indent = '   '.repeat(rest.length);
   return [
-    `${keyInWords(key)} is not Ready${since}: ${first.reason}${rest.length === 0 ? waiters : ''}`,
+    `${titleOf(key)} is not Ready${since}: ${first.reason}${rest.length === 0 ? waiters : ''}`,
     ...steps,
     `${indent}${last?.message ?? ''}`,
     ...(remedy === undefined ? [] : [`  do: ${remedy}`]),

@@ -136,6 +136,14 @@ describe('why', () => {
     expect([code, out]).toEqual([0, 'all 5 resources are Ready\n']);
   });
 
+  it('names the namespace of each resource with -A', async () => {
+    const { code, out } = await run(why, await worldOf('nobody'), '-A');
+
+    expect(out).toMatch(/^MetricAlert\/team\/busy is not Ready /m);
+    expect(out).toMatch(/^└─ HostingAccount\/team\/default {2}Unauthorized /m);
+    expect(code).toBe(3);
+  });
+
   it.each([
     ['a resource that is not there', ['ContactPoint/none'], 1, 'there is no ContactPoint none in namespace team'],
     ['a kind that is none', ['Pod/a'], 64, '"Pod/a" is not KIND/NAME of a kind of apphosting.dev'],
