@@ -1,4 +1,5 @@
 /** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
+import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 
@@ -46,6 +47,21 @@ export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.Write
 export function asData(output: unknown, value: unknown): string | undefined {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
   return output === 'yaml' ? stringify(value) : undefined;
+}
+
+/** Writes a file; if that fails, returns a sentence that says so, for the problems of a command. */
+export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
+  try {
+    await writeFile(path, text);
+    return [];
+  } catch (error) {
+    return [unwritten(path, error)];
+  }
+}
+
+/** Says that a file could not be written, and why. */
+export function unwritten(path: string, error: unknown): string {
+  return `${path} is not written: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** Aligns rows as columns of text; the last column is not padded. */

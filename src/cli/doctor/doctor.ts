@@ -1,5 +1,4 @@
 /** `apphosting doctor`: checks whether an installation of the operator is in order. */
-import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { choice, duration, list, output, text, type CommandLine, type Flags } from '../../config.ts';
@@ -7,7 +6,7 @@ import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { columns, exitCodes } from '../output.ts';
+import { columns, exitCodes, writeOrExplain } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 
@@ -56,12 +55,14 @@ export const doctor = command(doctorCommand, async ({ settings, cluster: given, 
     if (codeOf(findings, settings.failOn) === exitCodes.fine || time.nowMs() >= until) break;
     await time.pause(2_000);
   }
+  let problems: readonly string[] = [];
   if (settings.bundle !== undefined) {
     const { objects } = await readObjects(api, namespace);
     const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
-    await writeFile(settings.bundle, bundleOf(findings, objects, about));
+    problems = await writeOrExplain(settings.bundle, bundleOf(findings, objects, about));
   }
-  return { data: findings, text: textOf(findings, settings.output, server), code: codeOf(findings, settings.failOn) };
+  const text = textOf(findings, settings.output, server);
+  return { problems, data: findings, text, code: codeOf(findings, settings.failOn) };
 });
 
 function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'): number {

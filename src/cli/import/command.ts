@@ -1,5 +1,4 @@
 /** `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the service. */
-import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
@@ -9,7 +8,7 @@ import { snapshotOf } from '../account/snapshot.ts';
 import { openClusterIfNamed } from '../cluster/open.ts';
 import { command, type Called, type CommandAnswer } from '../frame.ts';
 import { openAccount, type AccountReader } from '../account/reader.ts';
-import { columns, counted, exitCodes, type Speaks } from '../output.ts';
+import { columns, counted, exitCodes, writeOrExplain, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, folders, type Draft, type NamedInstallation } from './manifests.ts';
@@ -129,9 +128,10 @@ async function imported(
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
   // A new folder holds only manifests that were just proved to send nothing. An existing folder may hold edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
-  const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
-  if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
-    await writeFile(settings.snapshot, snapshotOf(reader));
+  const { written, problem } = settings.check ? { written: 0 } : await writeFiles(folder, changes, signal);
+  const isSnapshotWanted = !settings.check && !signal.aborted;
+  const { snapshot } = settings;
+  const unsaved = snapshot !== undefined && isSnapshotWanted ? await writeOrExplain(snapshot, snapshotOf(reader)) : [];
   const data = {
     folder: resolve(folder),
     resources: proof.drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) })),
@@ -143,7 +143,10 @@ async function imported(
     written,
   };
   const told = { data, text: textOf(data, edits, settings.check) };
-  if (signal.aborted) return { ...told, problems: [`stopped after ${written} of ${changes.length} files, each whole`] };
+  const stopped = `stopped after ${written} of ${changes.length} files, each whole`;
+  if (signal.aborted) return { ...told, problems: [stopped] };
+  const problems = [...(problem === undefined ? [] : [`${problem}; ${stopped}`]), ...unsaved];
+  if (problems.length > 0) return { ...told, problems };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
   return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };

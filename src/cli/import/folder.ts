@@ -12,6 +12,7 @@ import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt, valueAt } from '../definitions.ts';
 import { documentsIn, readTexts } from '../documents/load.ts';
+import { unwritten } from '../output.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
 /** A file to write, with its old and its new text; `before` is undefined for a new file. */
@@ -95,24 +96,34 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
   return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
-/** Writes each file whole; stops between two files if the signal is aborted. Returns the number of files written. */
-export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
+/** The number of files that an import has written, and the problem that kept it from writing the others. */
+export interface FilesWritten {
+  readonly written: number;
+  readonly problem?: string;
+}
+
+/** Writes each file whole; stops at the first file that cannot be written, or between two files if the signal is aborted. */
+export async function writeFiles(
+  folder: string,
+  changes: readonly FileChange[],
+  signal: AbortSignal,
+): Promise<FilesWritten> {
   let written = 0;
   for (const { path, after } of changes) {
     if (signal.aborted) break;
     const target = join(folder, path);
     const beside = `${target}.${process.pid}.tmp`;
-    await mkdir(dirname(target), { recursive: true });
     try {
+      await mkdir(dirname(target), { recursive: true });
       await writeFile(beside, after, { flag: 'wx' });
       await rename(beside, target);
     } catch (error) {
-      await rm(beside, { force: true });
-      throw error;
+      if (existsSync(beside)) await rm(beside);
+      return { written, problem: unwritten(target, error) };
     }
     written += 1;
   }
-  return written;
+  return { written };
 }
 
 function textOf(object: object, comment?: string): string {

@@ -206,6 +206,16 @@ describe('doctor', () => {
     expect(codes).toEqual([2, 2, 2, 2, 2]);
   });
 
+  it('prints its findings and ends with 1 where the bundle cannot be written', async () => {
+    const file = join(folderOf({ 'a-file': '' }), 'a-file', 'bundle.json');
+
+    const { code, out, err } = await run('--bundle', file);
+
+    expect(out).toContain('everything is in order');
+    expect(err).toMatch(/^apphosting doctor: \S+a-file\/bundle\.json is not written: ENOTDIR/);
+    expect(code).toBe(1);
+  });
+
   it('writes a bundle that holds no secret, no annotation and no word of a spec', async () => {
     const secret = 'https://hooks.example.com/s3cr3t-part';
     world.secret('hook', { url: secret });

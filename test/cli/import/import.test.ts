@@ -464,6 +464,20 @@ describe('an import', () => {
     expect(code).toBe(0);
   });
 
+  it('prints its report and ends with 1 where a file or the snapshot cannot be written', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ apps: 'a file where a folder belongs' });
+    const snapshot = join(folder, 'apps', 'prod.json');
+
+    const { code, out, err } = await ran(importAccount, [folder, ...service.flags, '--snapshot', snapshot]);
+
+    expect(out).toContain('files    2 written');
+    expect(err).toMatch(/apps\/[\w-]+\.yaml is not written: EEXIST: .*; stopped after 2 of \d+ files, each whole\n/);
+    expect(err).toMatch(/apps\/prod\.json is not written: ENOTDIR/);
+    expect(code).toBe(1);
+    expect(readdirSync(folder).toSorted()).toEqual(['account.yaml', 'apps', 'kustomization.yaml']);
+  });
+
   it('says how much there is to read, and how long that takes', async () => {
     const { err } = await imported(await serviceAtSocket());
 
