@@ -99,6 +99,15 @@ describe('what kubectl passes on', () => {
     expect(headers?.['impersonate-group']).toBe('a, b');
   });
 
+  it('is refused where it names groups without a user', async () => {
+    const file = await kubeconfig({ server: 'https://127.0.0.1:1' }, { token: 'planted-secret' });
+
+    const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file, '--as-group', 'a');
+
+    expect(stderr).toContain('apphosting points: --as-group needs --as: ');
+    expect(code).toBe(64);
+  });
+
   it('is how long a request may take', async () => {
     const { url } = await scriptedServer(() => undefined);
     const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
