@@ -263,7 +263,7 @@ export const sandboxCommand = {
     latency: {
       help: 'the service answers this much later',
       value: 'MS',
-      schema: wholeNumber(0, 3_600_000).optional(),
+      schema: wholeNumber(0, 600_000).optional(),
     },
     reading: list(
       'how the service behaves where its text leaves it open',

@@ -21,7 +21,11 @@ export const doctorCommand = {
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'only checks that make sense before the operator is installed' },
     failOn: choice('the severity from which a finding ends with exit code 2', ['error', 'warning']),
-    skip: list('leave out findings of this code, or of this code and object', 'CODE[=OBJECT]', z.string().min(1)),
+    skip: list(
+      'leave out findings of this code, or of this code and object',
+      'CODE[=OBJECT]',
+      z.string().min(1, 'must be a code'),
+    ),
     wait: {
       help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
       value: 'TIME',

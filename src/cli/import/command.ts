@@ -32,8 +32,12 @@ export const importCommand = {
       ...text('the namespace to write into the manifests; none unless given', 'NAME', 'must be a namespace'),
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
-    id: list('only the object of this id', 'ID', z.string()),
-    member: list('also the access of this membership: the service has no list of memberships', 'ID', z.string()),
+    id: list('only the object of this id', 'ID', z.string().min(1, 'must be an id')),
+    member: list(
+      'also the access of this membership: the service has no list of memberships',
+      'ID',
+      z.string().min(1, 'must be an id'),
+    ),
     installation: list(
       'also this installation of a solution, only observed: the service shows none of them',
       'ID=SOLUTION/REGION/APP-NAME',
