@@ -71,10 +71,15 @@ export function secretText(secret: KubeObject | undefined, key: string): string 
   return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString().trim() : '';
 }
 
-/** Reads an object from the cluster; if that fails, throws a message that says which flags make the object unnecessary. */
+/**
+ * Reads an object from the cluster; if the object is absent or may not be read, throws a message that says which flags make the object
+ * unnecessary.
+ */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error;
+    if (error.reason === 'unavailable')
+      throw new Trouble(`the API server was not reached, or failed: ${error.message}`, { cause: error });
     const why = error.reason === 'forbidden' ? `you may not read ${title}` : `${title}: ${error.message}`;
     throw new Trouble(`${why}; give ${byFlags}`, { cause: error });
   });
