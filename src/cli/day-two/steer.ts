@@ -103,7 +103,7 @@ export function steeringCommand(name: Steering) {
     operand: 'needed',
     flags,
     notes: [
-      'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
+      'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it is paused or cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
     ],
   } satisfies CommandLine<Flags>;
 }
@@ -150,6 +150,10 @@ export function steering(name: Steering) {
       for (;;) {
         const seen = await find();
         if (seen === undefined) throw new Trouble(`${title} is gone`);
+        if (name !== 'pause' && seen.metadata.annotations?.[annotations.paused] === 'true') {
+          const note = `${title} is paused, so nothing was reconciled; to go on: apphosting resume ${title}`;
+          return { note, code: exitCodes.found };
+        }
         const [ready, stalled] = [conditionOf(seen, 'Ready'), stalledMessageOf(seen)];
         if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
         const isDone = way.isTakenUp(seen, at);

@@ -144,6 +144,17 @@ describe('a command for one resource', () => {
     expect(world.clock.monotonic() - began).toBeLessThan(60_000);
   });
 
+  it.each(['reconcile', 'stop'] as const)('%s says of a paused resource that nothing was reconciled', async (name) => {
+    const world = await worldOf();
+    await run(world, 'pause', 'aenv/web', '--wait');
+
+    const { code, out, err } = await run(world, name, 'aenv/web', '--wait');
+
+    expect(err).toContain('AppEnvironment/web is paused, so nothing was reconciled; to go on: apphosting resume ');
+    expect([code, out]).toEqual([2, `AppEnvironment/web: ${name} asked for\n`]);
+    expect(sent(world)).toEqual([]);
+  });
+
   it('ends with 1 when time is up', async () => {
     const world = await worldOf();
     world.kill();
