@@ -48,7 +48,7 @@ describe('every command', () => {
   it.each([
     [importAccount, ['folder', '--id', ''], '--id: must be an id'],
     [importAccount, ['folder', '--member', ''], '--member: must be an id'],
-    [doctor, ['--skip', ''], '--skip: must be a code'],
+    [doctor, ['--skip', ''], '--skip: must be the code of a finding'],
     [status, ['--as', 'ann', '--as-group', ''], '--as-group: must be a group'],
   ])('refuses an empty value of an option that is a list', async (call, args, line) => {
     const { code, err } = await ran(call, args);

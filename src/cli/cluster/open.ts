@@ -9,16 +9,19 @@ import { realClock } from '../machine.ts';
 
 /** Flags that choose a cluster, named as in kubectl. */
 export const clusterFlags = {
-  kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
+  kubeconfig: text('the kubeconfig of the cluster; by default KUBECONFIG, the pod or ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
-  as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: list('with --as: act as a member of this group', 'GROUP', z.string().min(1, 'must be a group')),
+  as: text('impersonate this user, as kubectl does', 'USER'),
+  asGroup: list('with --as: impersonate this group too', 'GROUP', z.string().min(1, 'must be a group')),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
     schema: duration(1, 3_600).optional(),
   },
-  namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
+  namespace: {
+    short: 'n',
+    ...text('the namespace; by default the namespace of the context', 'NAME', 'must be a namespace'),
+  },
 };
 
 /** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */

@@ -118,7 +118,7 @@ export async function candidatesFor(words: readonly string[], commands: readonly
   return { found: names.filter(begins), files: false };
 }
 
-/** The kind that each operand which names a resource refers to. */
+/** The kind of the resources that complete an operand, by operand. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
 /** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */

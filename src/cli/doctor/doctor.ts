@@ -14,24 +14,24 @@ import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 export const doctorCommand = {
   name: 'doctor',
   summary:
-    'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
+    'Checks an installation: the CRDs, the clocks, the lease, key and permissions of the operator, every account and every resource. Each\ncheck is independent; a check that is not allowed names the missing permission.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace' },
+    allNamespaces: { short: 'A', help: 'check all namespaces, which is the default without --namespace' },
     operatorNamespace: operatorNamespaceFlag,
-    pre: { help: 'only checks that make sense before the operator is installed' },
-    failOn: choice('the severity from which a finding ends with exit code 2', ['error', 'warning']),
+    pre: { help: 'make only the checks that make sense before the operator is installed' },
+    failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
     skip: list(
-      'leave out findings of this code, or of this code and object',
+      'leave out findings with this code, or with this code about this object',
       'CODE[=OBJECT]',
-      z.string().min(1, 'must be a code'),
+      z.string().min(1, 'must be the code of a finding'),
     ),
     wait: {
-      help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
+      help: 'repeat the checks until there is no finding, for at most this long, such as 2m',
       value: 'TIME',
       schema: duration(1, 86_400).optional(),
     },
-    bundle: text('also write a file for a bug report, without secrets and without words of the service', 'FILE'),
+    bundle: text('also write a file for a bug report, without secrets and without messages of the service', 'FILE'),
     output: output(
       ['text', 'short', 'json', 'yaml', 'markdown'],
       'the output format; short leaves out checks that passed',
@@ -39,7 +39,7 @@ export const doctorCommand = {
   },
   notes: [
     'Without --namespace, all namespaces are checked.',
-    'Exit codes, the same for every -o: 0 fine, 1 a check could not be made, 2 findings as of --fail-on, 64 usage.',
+    'Exit codes: 0 success, 1 a check could not be made, 2 there are findings of at least the severity in --fail-on, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -81,7 +81,7 @@ function textOf(findings: readonly CheckFinding[], output: string, server: strin
   const rows = told.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
-  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(told)].join('\n')}\n`;
+  return [`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(told), ''].join('\n');
 }
 
 function countOf(findings: readonly CheckFinding[]): string {

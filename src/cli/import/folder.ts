@@ -22,7 +22,7 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** What an import folder contains. */
+/** The content of an import folder. */
 export interface FolderContent {
   /** The text of each file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
@@ -48,7 +48,7 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
     if (!isRecord(object['spec'])) continue;
     const key = JSON.stringify([kind, namespace, name]);
     const first = places.get(key);
-    if (first !== undefined) return { problem: `${place.file}: ${kind}/${name} is in ${first} too` };
+    if (first !== undefined) return { problem: `${place.file}: ${kind}/${name} is also in ${first}` };
     places.set(key, place.file);
     const { externalId } = object['spec'];
     if (typeof externalId !== 'string') continue;
@@ -157,7 +157,7 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     if (wanted === undefined) mine.deleteIn(path);
-    // Let the new scalar take the place of the old one, so that the comments of the old one stay.
+    // Change the value of an existing YAML scalar, not the scalar itself, so that its comments stay.
     else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
@@ -203,7 +203,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   };
   return {
     path: 'account.yaml',
-    after: textOf(object, 'The Secret is described in secrets/hosting-credentials.yaml.'),
+    after: textOf(object, 'The Secret with the credentials is in secrets/hosting-credentials.yaml.'),
   };
 }
 
@@ -234,7 +234,7 @@ function secretPath(name: string): string {
 
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: definedIn({ name, namespace }), stringData };
-  const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
+  const comment = `Fill in the Secret of ${what}, and do not commit it: the service does not show its values.\nkustomization.yaml leaves this file out: apply the file by hand, or create the Secret in a different way.`;
   return { path: secretPath(name), after: textOf(object, comment) };
 }
 

@@ -33,12 +33,15 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
         drafts: valid,
         skipped,
         calls: played.calls.length,
-        problems: [...played.failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
+        problems: [
+          ...played.failures,
+          ...(played.isQuiet ? [] : ['the proof did not end within six hours of its virtual clock']),
+        ],
       };
     valid = valid.map((draft) => {
       const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];
       const sent = calls.map(({ request }) => request.endpoint).join(', ');
-      const observed = { code: 'NotEqual', reason: `managing it would send ${sent}` };
+      const observed = { code: 'NotEqual', reason: `managing the object would send ${sent}` };
       return calls.length === 0 ? draft : { ...draft, observed };
     });
   }

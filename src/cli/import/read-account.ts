@@ -34,17 +34,17 @@ interface Unread {
 /** The content of an account. A list that could not be read completely is empty here, and reported as a gap. */
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
-/** What to read of an account: the resources of some kinds, or of all kinds if none is named, and some memberships. */
+/** The parts of an account to read: the objects for some kinds, or for all kinds if none is named, and some memberships. */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
-  /** Whether to read recovery points and sources too: no manifest holds them, but a plan needs them. */
+  /** True to read recovery points and protectable environments too: no manifest holds them, but a plan needs them. */
   readonly recovery?: boolean;
   /** Called after the lists are read, with the number of lists and the number of reads that follow. */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 
-/** How many catalogs the proof of an import reads: app presets, database presets and solutions. */
+/** The number of catalogs that the proof of an import reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
 /** Makes a function that collects lists of an account. If a list cannot be read completely, the result is empty and a gap is reported. */
@@ -73,7 +73,7 @@ export async function readAccount(
     list(appEnvsOf(accountId), 'the list of environments'),
     list(contactPointsOf(accountId), 'the list of contact points'),
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
-    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
+    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of environments that may be protected') : [],
   ]);
   const of = <Item>(kind: string, items: readonly Item[]) => (isWanted(kind) ? items : []);
   const wantedApps = of('HostedApp', apps);
@@ -128,10 +128,11 @@ export async function readWhole<Item>(
     seen.add(page);
     const reading = await reader.read(request);
     if (reading.is === 'failed') return { why: reading.why, message: reading.message };
-    if (reading.status === 404) return { why: 'notFound', message: `${request.endpoint}: the service has none` };
+    if (reading.status === 404)
+      return { why: 'notFound', message: `${request.endpoint}: the service has no such object` };
     const found = read.items(reading.body);
     if (found === undefined)
-      return { why: 'malformed', message: `${request.endpoint}: the answer is not what the interface promises` };
+      return { why: 'malformed', message: `${request.endpoint}: the answer does not match the interface` };
     for (const item of found) items.set(read.idOf(item), item);
     const next = read.next?.(reading.body);
     if (next === undefined) return { items: [...items.values()] };

@@ -12,7 +12,7 @@ import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+/** The parts that an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
@@ -130,6 +130,6 @@ export function createOperator(options: OperatorOptions) {
 
 function found(resources: ReadonlyMap<string, Resource>, kind: string): Resource {
   const resource = resources.get(kind);
-  if (resource === undefined) throw new Error(`${kind} is not a kind of ours`);
+  if (resource === undefined) throw new Error(`the operator has no kind ${kind}`);
   return resource;
 }

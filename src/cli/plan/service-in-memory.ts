@@ -59,7 +59,7 @@ export class ServiceInMemory {
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   /**
-   * The items that the calls of this run changed, by `shelf/id`: the whole item if it is new, else the fields that were changed; undefined if
+   * The items that the calls of this run changed, by type and id: the whole item if it is new, else the fields that were changed; undefined if
    * the item was deleted.
    */
   readonly #kept = new Map<string, Item | undefined>();

@@ -3,7 +3,7 @@ import { output, Trouble, UsageError, type CommandLine, type Flags } from '../..
 import { keyInWords, keyWithNamespace, readObjects, targetIn } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { ageInWords, exitCodes } from '../output.ts';
+import { ageInWords, counted, exitCodes } from '../output.ts';
 import { allReady } from './status.ts';
 import { storiesOf, type State, type Story } from './causes.ts';
 
@@ -15,11 +15,13 @@ export const whyCommand = {
   operand: 'optional',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'everything that is not Ready, in all namespaces' },
-    notReady: { help: 'only what is not Ready' },
+    allNamespaces: { short: 'A', help: 'explain every resource that is not Ready, in all namespaces' },
+    notReady: { help: 'explain every resource of the namespace that is not Ready' },
     output: output(['text', 'json']),
   },
-  notes: ['Exit codes: 0 Ready, 2 it waits and goes on by itself, 3 it needs you, 1 it is not known, 64 usage.'],
+  notes: [
+    'Exit codes: 0 the resource is Ready, 2 it waits and goes on by itself, 3 a person must act, 1 the state is not known, 64 wrong usage.',
+  ],
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting why`. */
@@ -28,7 +30,7 @@ export const why = command(whyCommand, async ({ settings, operand: word, cluster
   if (word === undefined && !settings.allNamespaces && !settings.notReady)
     throw new UsageError('name a resource as KIND/NAME, or give -A or --not-ready');
   if (word !== undefined && target === undefined)
-    throw new UsageError(`"${word}" is not KIND/NAME of a kind of apphosting.dev`);
+    throw new UsageError(`"${word}" is not KIND/NAME with a kind of apphosting.dev`);
   await using cluster = await openCluster(settings, given);
   const namespace = settings.allNamespaces ? undefined : cluster.namespace;
   const { objects, problems } = await readObjects(cluster.api, namespace);
@@ -46,7 +48,7 @@ export const why = command(whyCommand, async ({ settings, operand: word, cluster
   return { problems, data, text, code: exitCodeOf(data) };
 });
 
-/** The exit code of each state, the worst first. */
+/** The exit code for each state of a resource, the worst state first. */
 const codes: readonly (readonly [State, number])[] = [
   ['unknown', exitCodes.unknown],
   ['needsYou', exitCodes.gate],
@@ -69,7 +71,8 @@ function linesOf({ key, chain, others, remedy, pages }: Story, titleOf: TitleOf)
   const [first, ...rest] = chain;
   if (first === undefined) return [`${titleOf(key)} is Ready`];
   const since = first.since === undefined ? '' : ` for ${ageInWords(first.since)}`;
-  const waiters = others === 0 ? '' : `; ${others} more resource${others === 1 ? ' waits' : 's wait'} for it`;
+  const waiters =
+    others === 0 ? '' : `; ${counted(others, 'more resource')} ${others === 1 ? 'has' : 'have'} this cause`;
   const steps = rest.map((step, at) => {
     const isLast = at === rest.length - 1;
     const when = isLast && step.since !== undefined ? ` since ${step.since.slice(11, 16)}Z` : '';
