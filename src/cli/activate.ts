@@ -38,7 +38,7 @@ export const activateCommand = {
     acknowledgeWriters: {
       help: 'accept that the source may still write data if it cannot be fenced, for example because its region is down',
     },
-    validMinutes: whole('for how many minutes the manifest is valid', 'N', '60', [1, 1_440]),
+    validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
     "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",
@@ -103,7 +103,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   if (found === undefined)
     throw new Trouble(`no recovery point begins with ${asked}; \`apphosting points\` lists them`);
   if (others.length > 0)
-    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more of the id`);
+    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more characters of the id`);
   return found;
 }
 
@@ -166,10 +166,10 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
     ),
     ...(acknowledgeWriters === true
       ? [
-          'This manifest accepts that the source may still write if the service cannot fence it: then two environments write.',
+          'This manifest accepts that the source may still write if the service cannot fence it: then both environments write data.',
         ]
       : [
-          'If the source may still write and cannot be fenced, the activation is refused. If you accept that two environments write, add to spec:',
+          'If the source may still write and cannot be fenced, the activation is refused. If you accept that both environments write data, add to spec:',
           '  acknowledgements: [WriterSafety]',
         ]),
     ...when(

@@ -67,7 +67,8 @@ function messageOf(issue: Exclude<z.core.$ZodIssue, { code: 'unrecognized_keys' 
   const { code, input, message } = issue;
   if (code === 'invalid_type' || code === 'invalid_value') {
     if (input === undefined) return 'is required';
-    const wanted = code === 'invalid_type' ? `of type ${issue.expected}` : `one of ${issue.values.join(', ')}`;
+    const values = code === 'invalid_value' ? issue.values.join(', ') : '';
+    const wanted = code === 'invalid_type' ? `of type ${issue.expected}` : `one of ${values}`;
     return `the value is ${inWords(input)}, but must be ${wanted}`;
   }
   if (code === 'invalid_format') return `the value is ${inWords(input)}, but ${message}`;
@@ -88,7 +89,8 @@ function inWords(value: unknown): string {
 /** Reports a field that the schema does not have, and suggests the nearest name that it has. */
 function unknownField(path: Path, known: readonly string[]): Flaw {
   const meant = nearest(String(path.at(-1)), known);
-  return { path, message: `unknown field${meant === undefined ? '' : `; did you mean ${meant}?`}` };
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return { path, message: `unknown field${hint}` };
 }
 
 /** Lists the names of the fields at a path in a schema; returns an empty list if the schema at the path describes no object. */

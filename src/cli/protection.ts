@@ -120,6 +120,7 @@ export function protectionFrom(object: KubeObject): ProtectionView {
 export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const lengthOf = (ms: number) => ageInTwoUnits(new Date(nowMs - ms).toISOString(), nowMs);
   const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;
   return [
     ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
@@ -128,7 +129,7 @@ export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: nu
       : [`${obstacle.reason === 'AlreadyActivated' ? 'ACTIVATED BEFORE' : 'NOT POSSIBLE NOW'}: ${obstacle.message}`]),
     ...(isOld
       ? [
-          `OLD: the newest point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, but a new point is due every ${ageInTwoUnits(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or this list is out of date.`,
+          `OLD: the newest recovery point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, but one is due every ${lengthOf(intervalMs)}: snapshots have stopped, or this list is out of date.`,
         ]
       : []),
   ];

@@ -151,7 +151,7 @@ async function serve(
   }
   // Finish the running calls and write their ids to status before the lease is released.
   const ended = await inTime(realClock, stopMs, operator.stop());
-  if (ended === undefined) log.warn({}, 'some calls or writes of status did not finish before the end of the process');
+  if (ended === undefined) log.warn({}, 'some calls or status writes were still running when the process ended');
   await election.lease?.stop();
   await probes.close();
   return code;

@@ -143,7 +143,10 @@ describe('apphosting activate', () => {
     });
     const manifest = manifestOf(busy, { point: 'latest', validMinutes: 5 }, nowMs);
 
-    for (const said of ['NOT POSSIBLE NOW: the service works on operation op_7', 'OLD: the newest point is 5m old']) {
+    for (const said of [
+      'NOT POSSIBLE NOW: the service works on operation op_7',
+      'OLD: the newest recovery point is 5m old',
+    ]) {
       expect(manifest).toMatchObject({ text: expect.stringContaining(`# ${said}`) });
       expect(textOf(busy)).toContain(said);
     }

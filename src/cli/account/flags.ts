@@ -57,6 +57,7 @@ export async function textIn(path: string, flag: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new Trouble(`${flag} ${path}: ${code === 'ENOENT' ? 'there is no such file' : message}`, { cause: error });
+    const why = code === 'ENOENT' ? 'there is no such file' : message;
+    throw new Trouble(`${flag} ${path}: ${why}`, { cause: error });
   }
 }

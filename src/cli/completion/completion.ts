@@ -19,10 +19,10 @@ export const completionCommand = {
   operand: 'optional',
   flags: {
     install: {
-      help: 'write the script of the shell to a file; without a shell, the program kubectl_complete-apphosting',
+      help: 'write the completion script to a file; without a shell, write the program kubectl_complete-apphosting',
     },
     folder: text(
-      'the folder for --install; else the folder from which the shell loads scripts, and ~/.local/bin for kubectl',
+      'the folder for the file of --install; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
       'DIR',
     ),
   },
@@ -49,7 +49,7 @@ if [[ $funcstack[1] == _apphosting ]]; then _apphosting "$@"; fi
 `,
 };
 
-/** The file in the home folder from which each shell loads its script; zsh only if its `fpath` has the folder. */
+/** The file in the home folder from which each shell loads its completion script. Zsh loads the script only if `fpath` has the folder. */
 const places: Readonly<Record<string, string>> = {
   bash: '.local/share/bash-completion/completions/apphosting',
   zsh: '.local/share/zsh/site-functions/_apphosting',
@@ -118,7 +118,7 @@ export async function candidatesFor(words: readonly string[], commands: readonly
   return { found: names.filter(begins), files: false };
 }
 
-/** The kind of the resources that complete an operand, by operand. */
+/** The kind of resource that an operand in the help names, such as `ENVIRONMENT`, by operand. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
 /** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */

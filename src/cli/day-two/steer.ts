@@ -30,7 +30,7 @@ export const ways: Readonly<Record<Steering, Way>> = {
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {
-    summary: 'Holds a resource: nothing is sent for it until it is resumed.',
+    summary: 'Pauses a resource: the operator sends nothing for the resource until it is resumed.',
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: 'true' }),
   },
   resume: {
@@ -91,7 +91,7 @@ const flags = {
     fallback: '5m',
     schema: duration(1, 86_400),
   },
-  dryRun: { help: 'print the changes that the command would make, and make none' },
+  dryRun: { help: 'print the changes that the command would make, and change nothing' },
 };
 
 /** Describes the command line of one action: its name, operand, flags and help. */
@@ -124,10 +124,10 @@ export function steering(name: Steering) {
       await using cluster = await openCluster(settings, given);
       const { api } = cluster;
       const namespace = target.kind.scope === 'Cluster' ? undefined : cluster.namespace;
+      const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
       const find = () => api.get(resource, namespace, target.name);
       const object = await find();
-      if (object === undefined)
-        throw new Trouble(`there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}`);
+      if (object === undefined) throw new Trouble(`there is no ${title}${where}`);
       const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
       if (owner !== undefined) {
         const note = `${owner.tool} (${owner.name}) owns ${title} and would undo the change; make the change in Git:`;

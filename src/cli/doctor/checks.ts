@@ -133,7 +133,9 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
       findings.push(...sayOf('warning', message, 'Apply the CRDs that belong to the running version of the operator.'));
     }
   }
-  return findings.length > 0 ? findings : say('ok', `all ${identities.length} CRDs are those of this version`);
+  return findings.length > 0
+    ? findings
+    : say('ok', `all ${identities.length} CRDs have the schemas of this version of apphosting`);
 }
 
 const setClocks = 'Synchronise the clocks with NTP.';
@@ -165,7 +167,8 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
     return say('error', `no operator holds the lease; it was last renewed ${age} ago`, remedy);
   }
   const isApart = -oldMs > clockSlackMs || oldMs >= leaseMs;
-  const clock = `the clock of the operator is ${Math.round(Math.abs(oldMs) / 1_000)} s ${oldMs < 0 ? 'ahead of' : 'behind'} ${by}`;
+  const seconds = Math.round(Math.abs(oldMs) / 1_000);
+  const clock = `the clock of the operator is ${seconds} s ${oldMs < 0 ? 'ahead of' : 'behind'} ${by}`;
   const sayOfClock = about('Clock', `${patient.operatorNamespace}/${operatorName}`);
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
@@ -187,7 +190,7 @@ async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Fin
   const isThere = (await getting(api, secretResource, operatorNamespace, `${operatorName}-key`)) !== undefined;
   if (isThere) return say('ok', 'the Secret exists');
   const message =
-    'the Secret does not exist: the operator creates it at its first start, but a new key does not recognise what was sent under an earlier key';
+    'the Secret does not exist: the operator creates it at its first start, but with a new key it does not recognise hidden values that it sent before';
   return say('warning', message, 'Restore the Secret from a backup, if there is a backup.');
 }
 

@@ -19,7 +19,7 @@ export const doctorCommand = {
     ...clusterFlags,
     allNamespaces: { short: 'A', help: 'check all namespaces, which is the default without --namespace' },
     operatorNamespace: operatorNamespaceFlag,
-    pre: { help: 'make only the checks that make sense before the operator is installed' },
+    pre: { help: 'run only the checks that make sense before the operator is installed' },
     failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
     skip: list(
       'leave out findings with this code, or with this code about this object',

@@ -30,7 +30,7 @@ export const importCommand = {
     namespace: {
       short: 'n',
       ...text(
-        'the namespace to write into the manifests; by default they have no namespace',
+        'the namespace to write into the manifests; by default the manifests have no namespace',
         'NAME',
         'must be a namespace',
       ),
@@ -50,7 +50,7 @@ export const importCommand = {
         .regex(installationForm, 'must look like ID=SOLUTION/REGION/APP-NAME')
         .transform((text) => installationForm.exec(text)?.groups as NamedInstallation),
     ),
-    observe: { help: 'give every resource the policy Observe, so that the operator sends nothing for it' },
+    observe: { help: 'give every resource the policy Observe, so that the operator changes nothing in the service' },
     snapshot: text(
       'also write the answers of the service, without secrets, into this file, for apphosting plan --snapshot',
       'FILE',
@@ -158,7 +158,7 @@ async function imported(
     written,
   };
   const told = { data, text: textOf(data, edits, settings.check) };
-  const stopped = `the import stopped after ${written} of ${changes.length} files, and each of these is complete`;
+  const stopped = `the import stopped after ${written} of ${changes.length} files; every written file is complete`;
   if (signal.aborted) return { ...told, problems: [stopped] };
   const problems = [...(problem === undefined ? [] : [`${problem}; ${stopped}`]), ...unsaved];
   if (problems.length > 0) return { ...told, problems };
@@ -200,8 +200,8 @@ function textOf(report: Report, edits: readonly string[], isCheck: boolean): str
   const calls = counted(proof.calls, 'call');
   const proved =
     edits.length === 0
-      ? `applying this folder sends ${calls}`
-      : `applying this folder sends ${calls}, because of edits by hand: ${edits.join(', ')}`;
+      ? `applying this folder sends ${calls} to the service`
+      : `applying this folder sends ${calls} to the service, because of edits by hand: ${edits.join(', ')}`;
   const paths = files.map(({ path }) => path).join(', ');
   const wouldChange =
     files.length === 0 ? 'no file would change' : `${counted(files.length, 'file')} would change: ${paths}`;

@@ -73,7 +73,7 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send them.
+    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send the placeholders.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -84,8 +84,8 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Write the kustomization first, so that an import which is stopped leaves no file
-  // unlisted.
+  // Add only new files to an existing kustomization. Write the kustomization before the other files, so that it lists every file even if
+  // the import is stopped.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -163,7 +163,7 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Removes the policy Observe if its comment shows that import wrote it. Keeps an Observe that a person set or asked for. */
+/** Removes the policy Observe from a manifest if its comment shows that import set the policy. Keeps a policy that a person wanted. */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));

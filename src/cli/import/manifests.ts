@@ -24,7 +24,7 @@ export interface Draft {
   readonly ifAbsent?: readonly string[];
   /** Secrets that a person has to fill in, with a description of each of their keys. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
-  /** The reason why the resource is imported with the policy Observe; undefined if the resource has no policy. */
+  /** The reason why the resource is imported with the policy Observe; undefined if import sets no policy. */
   readonly observed?: { readonly code: string; readonly reason: string };
 }
 

@@ -31,7 +31,7 @@ interface Unread {
   readonly message: string;
 }
 
-/** The content of an account. A list that could not be read completely is empty here, and reported as a gap. */
+/** The content of an account. A list that could not be read completely is empty, and `gaps` has the reason. */
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
 /** The parts of an account to read: the objects for some kinds, or for all kinds if none is named, and some memberships. */
@@ -104,7 +104,7 @@ export async function readAccount(
   };
 }
 
-/** Reads the settings of contact points, and stops when the service refuses one read. Secrets stay wrapped. */
+/** Reads the settings of contact points, and stops when the service refuses one read. Secret values stay wrapped in `Secret`. */
 async function settingsOf(reader: Pick<AccountReader, 'read'>, points: readonly ContactPointItem[]) {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
   for (const { contactPointId } of points) {
@@ -124,7 +124,8 @@ export async function readWhole<Item>(
   const seen = new Set<string>();
   for (let request = read.first; ;) {
     const page = JSON.stringify(request.query);
-    if (seen.has(page)) return { why: 'malformed', message: `${request.endpoint}: the pages of the list do not end` };
+    if (seen.has(page))
+      return { why: 'malformed', message: `${request.endpoint}: the pages of the list repeat and never end` };
     seen.add(page);
     const reading = await reader.read(request);
     if (reading.is === 'failed') return { why: reading.why, message: reading.message };
@@ -132,7 +133,10 @@ export async function readWhole<Item>(
       return { why: 'notFound', message: `${request.endpoint}: the service has no such object` };
     const found = read.items(reading.body);
     if (found === undefined)
-      return { why: 'malformed', message: `${request.endpoint}: the answer does not match the interface` };
+      return {
+        why: 'malformed',
+        message: `${request.endpoint}: the answer does not have the form that the interface describes`,
+      };
     for (const item of found) items.set(read.idOf(item), item);
     const next = read.next?.(reading.body);
     if (next === undefined) return { items: [...items.values()] };

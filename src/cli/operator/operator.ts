@@ -42,7 +42,7 @@ export function createOperator(options: OperatorOptions) {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tells the engine and all other watches that the cluster was restored, because their own lists may not show this. */
+  /** Tells the engine and all other watches that the cluster was restored, because the lists of those watches may not show the restore. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -109,7 +109,7 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` first. */
+    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` milliseconds first. */
     act: (holdMs: number) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();

@@ -34,7 +34,7 @@ export async function preflight(
   return undefined;
 }
 
-/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the requests that follow will show the problem. */
+/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the next requests will show the problem. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();

@@ -41,7 +41,7 @@ export const planCommand = {
   flags: {
     filename: {
       short: 'f',
-      ...text('the manifests, named as for kubectl; use this flag or the argument', 'DIR|FILE|-'),
+      ...text('the folder or file with the manifests; use this flag or the argument', 'DIR|FILE|-'),
     },
     ...accountFlags,
     snapshot: text(
@@ -63,7 +63,7 @@ export const planCommand = {
       'KIND/NAME',
       z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
     ),
-    detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows marked ? are not changes' },
+    detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows with the mark ? do not count' },
     failOn: {
       help: 'end with exit code 3 if the plan has any of these: delete, restart, access, unknown',
       value: 'LIST',
@@ -84,7 +84,7 @@ export const planCommand = {
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
   notes: [
-    'Exit codes: 0 success, 1 the plan may be incomplete, 2 there are findings (with --detailed-exitcode: or changes), 3 --fail-on applies, 64 wrong usage.',
+    'Exit codes: 0 success, 1 the plan may be incomplete, 2 there are findings (with --detailed-exitcode: or changes), 3 the plan has something that --fail-on names, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 

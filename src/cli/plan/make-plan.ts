@@ -43,8 +43,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   ];
   const isEmpty = wanted.scene.objects.length === 0 && (base?.scene.objects.length ?? 0) === 0;
   if (isEmpty && wanted.findings.length === 0) {
-    const none = `none of the ${wanted.others} resources is of apphosting.dev`;
-    const why = wanted.others === 0 ? 'there are no resources' : none;
+    const none = `none of the ${wanted.others} resources is of the API group apphosting.dev`;
+    const why = wanted.others === 0 ? 'the manifests contain no resources' : none;
     const message = `${from}: ${why}`;
     return planOf(input, { findings: [incomplete('NoResources', message)] });
   }
@@ -78,7 +78,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'the plan did not settle within six hours of its virtual clock';
+const notQuiet = 'the operator in memory still sent calls after six hours of its virtual clock';
 
 /** Makes a finding that marks the plan as incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
@@ -162,7 +162,7 @@ function boundByName(played: Played, { objects }: Known): readonly string[] {
   if (count === 0) return [];
   const without = count === 1 ? 'resource has' : 'resources have';
   return [
-    `${count} ${without} no id: the plan assumes the object with the same name in the service; --context reads the real ids`,
+    `${count} ${without} no id: the plan uses the object of the same name in the service; --context reads the real ids`,
   ];
 }
 

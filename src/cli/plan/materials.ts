@@ -31,14 +31,14 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, metadata.namespace, name);
-      // Make no placeholder for a Secret with other keys: it really lacks this key. An empty Secret gets its keys only in the cluster.
+      // Make placeholders only for a Secret without any value in the manifests. A Secret with some values really lacks the other keys.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }
 
-/** Makes up a credentials Secret for each account; the service in memory finds the data of the account by this token. */
+/** Makes up a credentials Secret for each account. The service in memory finds the data of an account by the token in its Secret. */
 function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return objects.flatMap((one) => {
     const spec = specOf(one);

@@ -85,7 +85,7 @@ export const Plan = z
     calls: z.strictObject({
       total: z.int().describe('The number of calls that change something in the service.'),
       requestsPerSecond: z.number(),
-      seconds: z.int().describe('The shortest time for all calls at this number of requests per second.'),
+      seconds: z.int().describe('The shortest time for all calls, in seconds, at `requestsPerSecond`.'),
     }),
   })
   .describe('A plan, as `apphosting plan -o json` prints it.');

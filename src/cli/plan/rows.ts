@@ -143,22 +143,22 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
   const id = request.body?.['installationId'];
   if (id !== undefined)
     return words.startsWith('upgrade')
-      ? 'deploys another agent image'
-      : 'creates only the missing components of the solution: ?';
+      ? 'deploys a different agent image'
+      : 'creates only the missing components of the solution; the plan does not know which';
   const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
-  if (names.length === 0) return 'creates ?: the catalog shows no components';
+  if (names.length === 0) return 'creates components that the catalog does not show';
   return plainText(`creates ${names.join(', ')}`);
 }
 
 /** Says under which conditions the operator sends a recovery request. */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
-    return 'sent once, and only while no other operation is in progress';
+    return 'the request is sent once, and only while no other operation is in progress';
   const asked = objects.find(({ key }) => key === object);
   const { scope, validUntil } = asked === undefined ? {} : specOf(asked);
   const flags = ['--enable-activation', ...(scope === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(validUntil));
-  return `sent once, until ${until}, and only if the operator was started with ${flags.join(' and ')} before this resource is created`;
+  return `the request is sent once, until ${until}, and only if the operator was started with ${flags.join(' and ')} before this resource is created`;
 }
 
 /** Lists the fields that only the answer of the service will show, such as new ids. */
@@ -255,7 +255,7 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no such row for a recovery request that was sent: the plan ends before the service has finished the request.
+  // Make no row for a recovery request that was sent: the plan ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);

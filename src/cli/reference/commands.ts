@@ -99,5 +99,5 @@ export function permissionsOf({ cluster, service }: CommandReference): string {
     rows.length === 0
       ? ['Permissions in a cluster: none.']
       : ['| Verbs | Resources | When |', '|---|---|---|', ...rows];
-  return [...table, '', `In the service: ${service}`].join('\n');
+  return [...table, '', `Permissions in the service: ${service}`].join('\n');
 }

@@ -53,7 +53,8 @@ function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): read
   const object = byKey.get(key);
   if (object === undefined) {
     const { kind, namespace } = partsOfKey(key);
-    const message = `there is no ${kind} with this name${namespace === '' ? '' : ' in the namespace'}`;
+    const where = namespace === '' ? '' : ' in the namespace';
+    const message = `there is no ${kind} with this name${where}`;
     return [{ key, reason: 'NotFound', message, since: undefined }];
   }
   const step = stepOf(object);

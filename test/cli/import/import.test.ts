@@ -169,7 +169,7 @@ describe('an import', () => {
     const { code, out, folder } = await imported(service);
 
     expect(out).toContain('written  apps 4, environments 5, contact points 2, alerts 2');
-    expect(out).toContain('applying this folder sends 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     expect(code).toBe(0);
     const files = filesIn(folder);
     expect(parse(files.get('contact-points/pager.yaml') ?? '')).toMatchObject({
@@ -263,7 +263,7 @@ describe('an import', () => {
     const { out } = await ran(importAccount, [folder, ...service.flags]);
 
     expect(out).toContain(
-      'applying this folder sends 1 call, because of edits by hand: AppEnvironment/web-prod POST /app-env/stop\n',
+      'applying this folder sends 1 call to the service, because of edits by hand: AppEnvironment/web-prod POST /app-env/stop\n',
     );
   });
 
@@ -332,7 +332,7 @@ describe('an import', () => {
     const again = await ran(importAccount, [folder, ...flags]);
 
     expect(stillPoor.code).toBe(0);
-    expect(again.out).toContain('applying this folder sends 0 calls');
+    expect(again.out).toContain('applying this folder sends 0 calls to the service');
     expect(again.out).not.toContain('observed');
     expect(text('on-call')).not.toMatch(/observe|lifecycle|fill-in/iu);
     expect(parse(text('on-call'))).toMatchObject({ spec: { email: { addresses: ['on-call@example.com'] } } });
@@ -462,7 +462,7 @@ describe('an import', () => {
 
     const { code, out } = await imported(service);
 
-    expect(out).toContain('applying this folder sends 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     expect(code).toBe(0);
   });
 
@@ -475,7 +475,7 @@ describe('an import', () => {
 
     expect(out).toContain('files    2 written');
     expect(err).toMatch(
-      /apps\/[\w-]+\.yaml is not written: EEXIST: .*; the import stopped after 2 of \d+ files, and each of these is complete\n/,
+      /apps\/[\w-]+\.yaml is not written: EEXIST: .*; the import stopped after 2 of \d+ files; every written file is complete\n/,
     );
     expect(err).toMatch(/apps\/prod\.json is not written: ENOTDIR/);
     expect(code).toBe(1);
@@ -496,7 +496,7 @@ describe('an import', () => {
 
     const { out, err } = await imported(service);
 
-    expect(out).toContain('applying this folder sends 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     const [, lists, reads] = /: (\d+) lists, then (\d+) reads/.exec(err) ?? [];
     expect((await service.methods()).length - asked).toBe(Number(lists) + Number(reads));
   });
@@ -512,7 +512,7 @@ describe('an import', () => {
     process.emit('SIGINT', 'SIGINT');
     const { code, err } = await importing;
 
-    expect(err).toMatch(/the import stopped after \d+ of \d+ files, and each of these is complete/);
+    expect(err).toMatch(/the import stopped after \d+ of \d+ files; every written file is complete/);
     expect(code).toBe(1);
     const files = filesIn(folder);
     expect(files.size).toBeLessThan(whole.size);

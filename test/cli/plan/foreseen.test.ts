@@ -62,7 +62,10 @@ describe('a plan of something new', () => {
     const made = await planned([resource('SolutionInstallation', 'jobs', spec)], service.flags);
 
     expect(made.rows).toMatchObject([
-      { call: 'POST /solutions', note: 'creates only the missing components of the solution: ?' },
+      {
+        call: 'POST /solutions',
+        note: 'creates only the missing components of the solution; the plan does not know which',
+      },
     ]);
     expect(made.rows[0]?.fields).toContainEqual({ name: 'installationId', after: 'inst_1' });
   });
@@ -165,7 +168,7 @@ const reset = resource('DisasterReset', 'wipe', {
   acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 });
-const gate = `sent once, until ${validUntil}, and only if the operator was started with --enable-activation before this resource is created`;
+const gate = `the request is sent once, until ${validUntil}, and only if the operator was started with --enable-activation before this resource is created`;
 const underWay = { activeOperationId: 'op_9', activeOperation: { operationId: 'op_9', kind: 'activation' } };
 
 describe('a plan of a protection', () => {
@@ -209,7 +212,7 @@ describe('a plan of a request of recovery', () => {
       {},
       {
         call: 'POST /disaster-readiness/validate',
-        note: 'sent once, and only while no other operation is in progress',
+        note: 'the request is sent once, and only while no other operation is in progress',
         told: { configurationId: 'cfg_1', expectedGeneration: 3 },
         unknown: ['operationId', 'outcome'],
       },

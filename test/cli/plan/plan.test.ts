@@ -198,8 +198,8 @@ describe('a plan of bad input', () => {
   const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } });
 
   it.each([
-    ['an empty folder', {}, 1, 'there are no resources'],
-    ['kinds of others only', { 'a.yaml': namespace }, 1, 'none of the 1 resources is of apphosting.dev'],
+    ['an empty folder', {}, 1, 'the manifests contain no resources'],
+    ['kinds of others only', { 'a.yaml': namespace }, 1, 'none of the 1 resources is of the API group apphosting.dev'],
     ['a tab', { 'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata:\n\tname: a\n' }, 1, 'x a.yaml:4: '],
     [
       'two of one name',
