@@ -24,7 +24,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Repeat the run after some resources got Observe, because other resources refer to them. Two repeats suffice for three levels of references.
+  // Repeat the run after some resources got Observe, because other resources refer to them. Two repeats suffice for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = Map.groupBy(played.calls, ({ object }) => object);
