@@ -282,7 +282,7 @@ export const sandboxCommand = {
     latency: {
       help: 'delay each answer of the simulated service by this time',
       value: 'MS',
-      schema: wholeNumber(0, 3_600_000).optional(),
+      schema: wholeNumber(0, 600_000).optional(),
     },
     reading: list(
       'choose what the simulator does in a point that the documentation of the service leaves open',

@@ -98,9 +98,11 @@ describe('flags', () => {
   });
 
   it('of the sandbox refuse what the simulator would refuse later', () => {
-    const parse = () => parseFlags(sandboxCommand, ['--clock', 'fast'], {});
+    const parse = (...args: readonly string[]) => parseFlags(sandboxCommand, args, {});
 
-    expect(parse).toThrow('must be real or virtual');
+    expect(() => parse('--clock', 'fast')).toThrow('must be real or virtual');
+    expect(() => parse('--latency', '600001')).toThrow('--latency: must be at most 600000');
+    expect(parse('--latency', '600000')).toMatchObject({ settings: { latency: 600_000 } });
   });
 });
 

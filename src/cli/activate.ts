@@ -13,33 +13,36 @@ import { cautionsOn, protectionFlags, readProtection, type Point, type Protectio
 export const activateCommand = {
   name: 'activate NAME',
   summary:
-    'Prints the manifest of a RecoveryActivation of the DisasterProtection NAME: one recovery point, pinned, with an end to its\nvalidity. It applies nothing: read it, fill in what is left open, and create it yourself.',
+    'Prints the manifest of a RecoveryActivation for one recovery point of the DisasterProtection NAME, valid for a limited time.\nThe command applies nothing: read the manifest, fill in its placeholders, and create it yourself.',
   operand: 'needed',
   flags: {
     ...protectionFlags,
     point: {
-      help: 'the recovery point: latest, or enough of the beginning of its id',
+      help: 'the recovery point: latest, or the first characters of its id',
       value: 'latest|ID',
       schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
     },
     confirm: {
-      help: 'the source that is lost, as APP/ENVIRONMENT; without it the manifest has a place for it',
+      help: 'the lost environment, as APP/ENVIRONMENT; without this flag the manifest has a placeholder',
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()
         .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
         .optional(),
     },
-    environmentName: text('the name of the recovered environment; else the one that the protection has saved', 'NAME'),
-    appName: text('the name of the new app; else the one that the protection has saved', 'NAME'),
+    environmentName: text(
+      'the name of the recovered environment; by default the name that the protection has saved',
+      'NAME',
+    ),
+    appName: text('the name of the new app; by default the name that the protection has saved', 'NAME'),
     acknowledgeWriters: {
-      help: 'accept that the source may still write where it cannot be fenced, as when its region is down',
+      help: 'accept that the source may still write data if it cannot be fenced, for example because its region is down',
     },
-    validMinutes: whole('for how long the manifest may be used', 'N', '60', [1, 1_440]),
+    validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
-    "Without flags of the service, the credential of the protection's account is used, if you may read its Secret.",
-    'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
+    "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",
+    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -61,7 +64,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
-    throw new Trouble(`--confirm ${choice.confirm} is not the source of this protection`);
+    throw new Trouble(`--confirm ${choice.confirm} does not name the source of this protection`);
   }
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;
@@ -87,7 +90,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
       ...(attempt > 1 && { attempt }),
     },
   };
-  return { text: `${notesOn(protection, point, choice, nowMs)}${stringify(manifest)}` };
+  return { text: [notesOn(protection, point, choice, nowMs), stringify(manifest)].join('') };
 }
 
 /** Finds the recovery point that the flag `--point` selects. */
@@ -100,7 +103,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   if (found === undefined)
     throw new Trouble(`no recovery point begins with ${asked}; \`apphosting points\` lists them`);
   if (others.length > 0)
-    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more of the id`);
+    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more characters of the id`);
   return found;
 }
 
@@ -111,7 +114,9 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   const environmentName = choice.environmentName ?? saved?.environmentName;
   const appName = choice.appName ?? saved?.appName;
   if (environmentName === undefined) {
-    throw new Trouble('the protection has saved no names; give --environment-name, and --app-name for a new app');
+    throw new Trouble(
+      'the protection has saved no name for the environment; give --environment-name, and --app-name for a new app',
+    );
   }
   if (
     warmDestination !== undefined &&
@@ -127,12 +132,15 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   return definedIn({ environmentName, appName, createNewApp });
 }
 
-/** True if this protection was activated before, so that the next activation is another one. */
+/** True if this protection was activated before, so that the manifest needs `afterOperationId`. */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }
 
-/** Counts earlier activations of a recovery point. The next one needs a new `attempt`, because equal requests get the same operation. */
+/**
+ * Counts the earlier activations of a recovery point. A new activation needs a new `attempt`, because the service answers an equal request
+ * with the earlier operation.
+ */
 function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);
   return operations.filter(({ kind, cutoffTime: cutoffAt }) => isActivation({ kind, cutoffAt }) && isOfPoint(cutoffAt))
@@ -144,12 +152,12 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
   const { confirm, acknowledgeWriters, validMinutes } = choice;
   const when = (isSo: boolean, ...lines: readonly string[]) => (isSo ? lines : []);
   const lines = [
-    `Activates data up to ${point.cutoffTime}, ${ageInTwoUnits(point.cutoffTime, nowMs)} ago; everything newer is lost there.`,
-    `May be used for ${validMinutes} minutes. It is not applied: review it, then create it with kubectl create -f.`,
-    'Creating it may cost money. DNS is not switched, and no client is reconnected.',
+    `Recovers the data up to ${point.cutoffTime}, ${ageInTwoUnits(point.cutoffTime, nowMs)} ago; the recovered environment has no newer data.`,
+    `This manifest is valid for ${validMinutes} minutes and is not applied yet: review it, then create it with kubectl create -f.`,
+    'The activation may cost money. It does not switch DNS, and it does not reconnect clients.',
     ...when(
       protection.stale !== undefined,
-      `The service could not be asked (${protection.stale?.why}): the point is from status, and may be gone by now.`,
+      `The service gave no list of recovery points (${protection.stale?.why}): this point is from the status of the protection, and may be gone by now.`,
     ),
     ...cautionsOn(protection, nowMs),
     ...when(
@@ -157,14 +165,16 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
       'Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.',
     ),
     ...(acknowledgeWriters === true
-      ? ['Accepts that the source may still write where the service cannot fence it: then two sides write.']
+      ? [
+          'This manifest accepts that the source may still write if the service cannot fence it: then both environments write data.',
+        ]
       : [
-          'If the source may still be writing and cannot be fenced, it is refused. If you accept two sides that write, add to spec:',
+          'If the source may still write and cannot be fenced, the activation is refused. If you accept that both environments write data, add to spec:',
           '  acknowledgements: [WriterSafety]',
         ]),
     ...when(
       isAnother(protection),
-      'To activate once more, write the operation of the newest activation into spec.afterOperationId, even if it was discarded, and choose other names.',
+      'To activate once more, write the operation id of the newest activation, even of a discarded one, into spec.afterOperationId, and choose other names.',
     ),
   ];
   return lines.map((line) => `# ${line}\n`).join('');

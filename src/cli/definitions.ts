@@ -43,13 +43,15 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (name === undefined && typeof generateName === 'string') return [];
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
-    return flaw(`"${name}" is no name: lower case letters, digits, - and . only, and a letter or digit at both ends`);
+    return flaw(
+      `"${name}" is not a valid name: use only lower case letters, digits, - and ., with a letter or digit at both ends`,
+    );
   // Check the name of the resource too: the object in the service gets this name, unless the spec sets another.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);
     if (!isTooLong || (isRecord(spec) && spec[field] !== undefined)) return [];
-    return flaw(`it has more than ${String(maxLength)} characters: set spec.${field}`);
+    return flaw(`the service takes at most ${String(maxLength)} characters as a name: set spec.${field}`);
   });
 }
 
@@ -65,15 +67,16 @@ function messageOf(issue: Exclude<z.core.$ZodIssue, { code: 'unrecognized_keys' 
   const { code, input, message } = issue;
   if (code === 'invalid_type' || code === 'invalid_value') {
     if (input === undefined) return 'is required';
-    const wanted = code === 'invalid_type' ? `of type ${issue.expected}` : `one of ${issue.values.join(', ')}`;
-    return `is ${inWords(input)}, and must be ${wanted}`;
+    const values = code === 'invalid_value' ? issue.values.join(', ') : '';
+    const wanted = code === 'invalid_type' ? `of type ${issue.expected}` : `one of ${values}`;
+    return `the value is ${inWords(input)}, but must be ${wanted}`;
   }
-  if (code === 'invalid_format') return `is ${inWords(input)}, and ${message}`;
-  const [size, must] = Array.isArray(input)
-    ? [`has ${input.length} items`, 'must have']
-    : [`is ${inWords(input)}`, 'must be'];
-  if (code === 'too_small') return `${size}, but ${must} at least ${issue.minimum}`;
-  return code === 'too_big' ? `${size}, but ${must} at most ${issue.maximum}` : message;
+  if (code === 'invalid_format') return `the value is ${inWords(input)}, but ${message}`;
+  if (code !== 'too_small' && code !== 'too_big') return message;
+  const limit = code === 'too_small' ? `at least ${issue.minimum}` : `at most ${issue.maximum}`;
+  return Array.isArray(input)
+    ? `the list has ${input.length} items, but must have ${limit}`
+    : `the value is ${inWords(input)}, but must be ${limit}`;
 }
 
 function inWords(value: unknown): string {
@@ -86,7 +89,8 @@ function inWords(value: unknown): string {
 /** Reports a field that the schema does not have, and suggests the nearest name that it has. */
 function unknownField(path: Path, known: readonly string[]): Flaw {
   const meant = nearest(String(path.at(-1)), known);
-  return { path, message: `unknown field${meant === undefined ? '' : `; did you mean ${meant}?`}` };
+  const hint = meant === undefined ? '' : `; did you mean ${meant}?`;
+  return { path, message: `unknown field${hint}` };
 }
 
 /** Lists the names of the fields at a path in a schema; returns an empty list if the schema at the path describes no object. */

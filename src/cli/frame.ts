@@ -8,7 +8,7 @@ import { asData, exitCodes, type Speaks, standard } from './output.ts';
 export interface CommandAnswer {
   /** A line that the command prints to standard error. */
   readonly note?: string;
-  /** What the command could not find out, one sentence each; if there are any, the exit code is 1. */
+  /** The things that the command could not find out, one sentence each; if there are any, the exit code is 1. */
   readonly problems?: readonly string[];
   /** The result as data for programs, which `-o json` and `-o yaml` print. */
   readonly data?: unknown;
@@ -18,7 +18,7 @@ export interface CommandAnswer {
   readonly code?: number;
 }
 
-/** What a command uses beside its arguments, such as the cluster and the clock; tests replace it. */
+/** Things that a command uses besides its arguments, such as the cluster and the clock; tests replace them. */
 export interface Outside {
   readonly speaks?: Speaks;
   /** The cluster to use in place of the one that the flags name. */
@@ -26,7 +26,7 @@ export interface Outside {
   readonly time?: Waiting;
 }
 
-/** The flags and the argument that a command is called with, and what it uses beside them. */
+/** The flags and the argument that a command is called with, and the cluster, clock and streams that it uses. */
 export interface Called<F extends Flags> extends Required<Outside> {
   readonly settings: Settings<F>;
   readonly operand: string | undefined;

@@ -1,4 +1,5 @@
 /** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
+import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 
@@ -48,6 +49,21 @@ export function asData(output: unknown, value: unknown): string | undefined {
   return output === 'yaml' ? stringify(value) : undefined;
 }
 
+/** Writes a file; if that fails, returns a sentence that says so, for the problems of a command. */
+export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
+  try {
+    await writeFile(path, text);
+    return [];
+  } catch (error) {
+    return [unwritten(path, error)];
+  }
+}
+
+/** Says that a file could not be written, and why. */
+export function unwritten(path: string, error: unknown): string {
+  return `${path} is not written: ${error instanceof Error ? error.message : String(error)}`;
+}
+
 /** Aligns rows as columns of text; the last column is not padded. */
 export function columns(rows: readonly (readonly string[])[]): readonly string[] {
   const widths: number[] = [];
@@ -71,7 +87,7 @@ export function capitalised(word: string): string {
   return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
-/** Writes how long ago a time was, in the largest unit that gives at least two: `90s`, `12m`, `5h`, `3d`. */
+/** Formats how long ago a time was, in the largest unit that gives at least two: `90s`, `12m`, `5h`, `3d`. */
 export function ageInWords(time: string, nowMs = Date.now()): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
   if (Number.isNaN(seconds)) return '?';
@@ -80,7 +96,7 @@ export function ageInWords(time: string, nowMs = Date.now()): string {
   return seconds < 172_800 ? `${Math.round(seconds / 3_600)}h` : `${Math.round(seconds / 86_400)}d`;
 }
 
-/** Writes how long ago a time was, in the two largest units: `12m`, `5h3m`, `3d7h`. */
+/** Formats how long ago a time was, in the two largest units: `12m`, `5h3m`, `3d7h`. */
 export function ageInTwoUnits(moment: string, nowMs: number): string {
   const minutes = Math.max(0, Math.floor((nowMs - Date.parse(moment)) / 60_000));
   if (minutes < 60) return `${minutes}m`;

@@ -8,31 +8,31 @@ import { cautionsOn, protectionFlags, readProtection, type Point, type Protectio
 export const pointsCommand = {
   name: 'points NAME',
   summary:
-    'Asks the service for the recovery points of the DisasterProtection NAME, and lists them newest first, with age and size. Where the\nservice cannot be asked it lists those in the status of the protection and says why; it ends with 1 where the service was asked and did not answer.',
+    'Lists the recovery points of the DisasterProtection NAME that the service has now, newest first, with age and size. If the service\ngives no list, the command lists the points in the status of the protection and says why. If the service was asked and gave no\nlist, the exit code is 1.',
   operand: 'needed',
   flags: {
     ...protectionFlags,
     before: {
-      help: 'only points of data up to this moment, such as 2026-01-31T12:00:00Z',
+      help: 'list only recovery points with data up to this time, such as 2026-01-31T12:00:00Z',
       value: 'TIME',
       schema: z
         .string()
         .refine(
           (text) => /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(text)),
-          'must be a moment, such as 2026-01-31T12:00:00Z',
+          'must be a time, such as 2026-01-31T12:00:00Z',
         )
         .transform((text) => Date.parse(text))
         .optional(),
     },
-    limit: whole('list so many at most', 'N', '50', [1, 100_000]),
+    limit: whole('list at most this many recovery points', 'N', '50', [1, 100_000]),
     output: output(
       ['table', 'json', 'yaml', 'name'],
-      'how: a table, json, yaml, or name (the id of each point on a line)',
+      'the output format; name prints only the id of each recovery point',
     ),
   },
   notes: [
-    "Without flags of the service, the credential of the protection's account is used, if you may read its Secret.",
-    'Exit codes: 0 fine, 1 something could not be told, 64 usage.',
+    "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",
+    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -60,13 +60,13 @@ export function listing(protection: ProtectionView, { before, limit, output }: A
       ? listed.map(({ pointId }) => `${pointId}\n`).join('')
       : tableOf(protection, listed, asked.length, nowMs);
   if (stale === undefined) return { data, text };
-  const doubt = `the service could not be asked (${stale.why}); these are the points in status`;
+  const doubt = `the service gave no list of recovery points (${stale.why}); these points are from the status of the protection`;
   return { data, text, ...(stale.asked ? { problems: [doubt] } : { note: doubt }) };
 }
 
 /** Formats recovery points as a table, newest first. */
 function tableOf(protection: ProtectionView, listed: readonly Point[], total: number, nowMs: number): string {
-  if (listed.length === 0) return 'There is no such recovery point.\n';
+  if (listed.length === 0) return 'There are no recovery points to list.\n';
   const rows = listed.map((point) => [
     point.pointId.slice(0, 12),
     ageInTwoUnits(point.cutoffTime, nowMs),
@@ -77,12 +77,14 @@ function tableOf(protection: ProtectionView, listed: readonly Point[], total: nu
   const header = ['POINT', 'AGE', 'CUTOFF', 'GENERATION', 'SIZE'];
   const lines = columns([header, ...rows]);
   const more =
-    total > listed.length ? [`${listed.length} of ${total} are listed; --limit and --before show others.`] : [];
+    total > listed.length
+      ? [`${listed.length} of ${total} recovery points are listed; use --limit or --before to list others.`]
+      : [];
   const notes = [...more, ...cautionsOn(protection, nowMs)];
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
-/** Says which resources a recovery from a point would need, as far as they are known. */
+/** Formats the replicas, CPU, memory and volumes that a recovery from a point would need, as far as they are known. */
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [

@@ -109,7 +109,8 @@ export function protectionFrom(object: KubeObject): ProtectionView {
     throw new Trouble(`DisasterProtection ${namespace}/${name} is not bound to a configuration yet`);
   }
   const ready = conditionOf(object, 'RecoveryReady');
-  const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? 'its readiness is not known');
+  const doubt =
+    ready?.status === 'True' ? undefined : (ready?.message ?? 'the status does not say whether a recovery is possible');
   const available = conditionOf(object, 'ActivationAvailable');
   const obstacle = available?.status === 'False' ? available : undefined;
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
@@ -119,6 +120,7 @@ export function protectionFrom(object: KubeObject): ProtectionView {
 export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;
+  const lengthOf = (ms: number) => ageInTwoUnits(new Date(nowMs - ms).toISOString(), nowMs);
   const isOld = newest !== undefined && nowMs - Date.parse(newest.cutoffTime) > 2 * intervalMs;
   return [
     ...(doubt === undefined ? [] : [`NOT READY: ${doubt}`]),
@@ -127,7 +129,7 @@ export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: nu
       : [`${obstacle.reason === 'AlreadyActivated' ? 'ACTIVATED BEFORE' : 'NOT POSSIBLE NOW'}: ${obstacle.message}`]),
     ...(isOld
       ? [
-          `OLD: the newest point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, and one is due every ${ageInTwoUnits(new Date(nowMs - intervalMs).toISOString(), nowMs)}: snapshots have stopped, or nobody keeps this list up to date.`,
+          `OLD: the newest recovery point is ${ageInTwoUnits(newest.cutoffTime, nowMs)} old, but one is due every ${lengthOf(intervalMs)}: snapshots have stopped, or this list is out of date.`,
         ]
       : []),
   ];

@@ -90,7 +90,10 @@ export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNulla
   return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);
 }
 
-/** Sets up leader election. `won` says whether calls that must not be sent twice have to wait; `lost` says why the lease was lost. */
+/**
+ * Sets up leader election. The promise `won` resolves when this process holds the lease; `takeOver` is true if the previous holder did not
+ * release it. The promise `lost` resolves with the reason when this process loses the lease.
+ */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
   options: Omit<LeaseOptions, 'name' | 'onAcquired' | 'onLost'>,
@@ -142,13 +145,13 @@ async function serve(
     operator.act(takeOver ? settings.horizonSeconds * 1_000 : 0);
     const end = await Promise.race([stopped, election.lost]);
     if (end !== 'stop') {
-      log.error({ why: end }, 'the lease is lost; ending at once');
+      log.error({ why: end }, 'the lease is lost; the operator ends at once');
       code = 1;
     }
   }
   // Finish the running calls and write their ids to status before the lease is released.
   const ended = await inTime(realClock, stopMs, operator.stop());
-  if (ended === undefined) log.warn({}, 'not everything came to an end in time');
+  if (ended === undefined) log.warn({}, 'some calls or status writes were still running when the process ended');
   await election.lease?.stop();
   await probes.close();
   return code;

@@ -143,7 +143,10 @@ describe('apphosting activate', () => {
     });
     const manifest = manifestOf(busy, { point: 'latest', validMinutes: 5 }, nowMs);
 
-    for (const said of ['NOT POSSIBLE NOW: the service works on operation op_7', 'OLD: the newest point is 5m old']) {
+    for (const said of [
+      'NOT POSSIBLE NOW: the service works on operation op_7',
+      'OLD: the newest recovery point is 5m old',
+    ]) {
       expect(manifest).toMatchObject({ text: expect.stringContaining(`# ${said}`) });
       expect(textOf(busy)).toContain(said);
     }
@@ -172,7 +175,7 @@ describe('apphosting activate', () => {
   it('refuses to confirm another source', () => {
     const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
 
-    expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('is not the source of this protection');
+    expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('does not name the source of this protection');
   });
 });
 
@@ -187,9 +190,11 @@ describe('apphosting points', () => {
   });
 
   it('lists those up to a moment, and says how many there are', () => {
-    expect(textOf(aProtection(), { limit: 1 })).toContain('1 of 2 are listed; --limit and --before show others.');
+    expect(textOf(aProtection(), { limit: 1 })).toContain(
+      '1 of 2 recovery points are listed; use --limit or --before to list others.',
+    );
     expect(textOf(aProtection(), { output: 'name', before: Date.UTC(2026, 0, 31) })).toBe(`${older}\n`);
-    expect(textOf(aProtection(), { before: 0 })).toBe('There is no such recovery point.\n');
+    expect(textOf(aProtection(), { before: 0 })).toBe('There are no recovery points to list.\n');
   });
 
   it('tells a program all of them', () => {
@@ -203,7 +208,9 @@ describe('apphosting points', () => {
     const told = listing(withPoints(aProtection(), { why: 'it is down', asked: true }), asked, nowMs);
 
     expect(told).toMatchObject({
-      problems: ['the service could not be asked (it is down); these are the points in status'],
+      problems: [
+        'the service gave no list of recovery points (it is down); these points are from the status of the protection',
+      ],
       data: { source: 'Status', total: 2 },
     });
   });

@@ -37,15 +37,18 @@ describe('checking an object', () => {
 
   it.each([
     [{ sepc: {} }, 'sepc: unknown field; did you mean spec?'],
-    [{ metadata: { name: 'A' } }, 'metadata.name: "A" is no name: lower case letters'],
-    [{ metadata: { name: 'a'.repeat(60) } }, 'metadata.name: it has more than 50 characters: set spec.name'],
-    [{ spec: { ...mail, name: 7 } }, 'spec.name: is 7, and must be of type string'],
+    [{ metadata: { name: 'A' } }, 'metadata.name: "A" is not a valid name: use only lower case letters'],
+    [
+      { metadata: { name: 'a'.repeat(60) } },
+      'metadata.name: the service takes at most 50 characters as a name: set spec.name',
+    ],
+    [{ spec: { ...mail, name: 7 } }, 'spec.name: the value is 7, but must be of type string'],
     [{ spec: { email: { adresses: [] } } }, 'spec.email.adresses: unknown field; did you mean addresses?'],
     [{ spec: { email: {} } }, 'spec.email.addresses: is required'],
-    [{ spec: { email: { addresses: [] } } }, 'spec.email.addresses: has 0 items, but must have at least 1'],
+    [{ spec: { email: { addresses: [] } } }, 'spec.email.addresses: the list has 0 items, but must have at least 1'],
     [
       { spec: { ...mail, lifecycle: { onDelete: 'x' } } },
-      'spec.lifecycle.onDelete: is the text "x", and must be one of',
+      'spec.lifecycle.onDelete: the value is the text "x", but must be one of',
     ],
   ])('says what is wrong with %j', (wrong, message) => {
     const flaws = flawsOf('ContactPoint', { ...object('ContactPoint', mail), ...wrong });

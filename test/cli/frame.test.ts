@@ -46,6 +46,18 @@ describe('every command', () => {
   });
 
   it.each([
+    [importAccount, ['folder', '--id', ''], '--id: must be an id'],
+    [importAccount, ['folder', '--member', ''], '--member: must be an id'],
+    [doctor, ['--skip', ''], '--skip: must be the code of a finding'],
+    [status, ['--as', 'ann', '--as-group', ''], '--as-group: must be a group'],
+  ])('refuses an empty value of an option that is a list', async (call, args, line) => {
+    const { code, err } = await ran(call, args);
+
+    expect(err).toContain(line);
+    expect(code).toBe(64);
+  });
+
+  it.each([
     ['an exit code is what it ends with', () => Promise.resolve(3), { code: 3, err: '' }],
     [
       'what keeps it from its work is one line, and 1',

@@ -42,7 +42,7 @@ describe('the credential of an account of the cluster', () => {
   it.each([
     ['the Secret may not be read', forbidden, 'HostingAccount', 'default', 'you may not read Secret team/credentials'],
     ['there is no such account', api, 'HostingAccount', 'other', 'there is no HostingAccount team/other; give'],
-    ['it is no account', api, 'HostedApp', 'web', 'HostedApp is no kind of account'],
+    ['it is no account', api, 'HostedApp', 'web', 'HostedApp is neither HostingAccount nor ClusterHostingAccount'],
   ])('is told as missing when %s', async (_because, from, kind, name, words) => {
     const found = credentialOfAccount(from, { kind, name, namespace, operatorNamespace });
 

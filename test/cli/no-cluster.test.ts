@@ -101,6 +101,15 @@ describe('what kubectl passes on', () => {
     expect(headers?.['impersonate-group']).toBe('a, b');
   });
 
+  it('is refused where it names groups without a user', async () => {
+    const file = await kubeconfig({ server: 'https://127.0.0.1:1' }, { token: 'planted-secret' });
+
+    const { code, stderr } = await apphosting('points', 'shop', '--kubeconfig', file, '--as-group', 'a');
+
+    expect(stderr).toContain('apphosting points: --as-group needs --as: ');
+    expect(code).toBe(64);
+  });
+
   it('is how long a request may take', async () => {
     const { url } = await scriptedServer(() => undefined);
     const file = await kubeconfig({ server: url }, { token: 'planted-secret' });
@@ -170,6 +179,19 @@ describe('a command whose result nobody reads to the end', () => {
 });
 
 describe('a plan', () => {
+  it('says that the API server was not reached, and does not name flags that would not help', async () => {
+    const file = await kubeconfig({ server: 'https://127.0.0.1:1' }, { token: 'planted-secret' });
+    const kind = { apiVersion: 'apphosting.dev/v1alpha1', kind: 'HostingAccount', metadata: { name: 'default' } };
+    const account = { ...kind, spec: { credentialsRef: { name: 'key' }, externalId: 'acc_demo' } };
+    const folder = folderOf({ 'a.yaml': JSON.stringify(account) });
+
+    const { code, stderr } = await apphosting('plan', folder, '--kubeconfig', file, '--context', 'x');
+
+    const why = 'reading secrets team/key: no answer from 127.0.0.1:1 (ECONNREFUSED)';
+    expect(stderr).toBe(`apphosting plan: the API server was not reached, or failed: ${why}\n`);
+    expect(code).toBe(1);
+  });
+
   it('reads what a shell gives it as a pipe', async () => {
     const { url } = await serviceAtSocket();
     const spec = { email: { addresses: ['a@example.com'] } };

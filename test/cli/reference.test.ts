@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { doctor } from '../../src/cli/doctor/doctor.ts';
@@ -125,5 +125,28 @@ describe('completion', () => {
     const { status, stderr } = spawnSync(shell, ['-n', file], { encoding: 'utf8' });
 
     expect([status ?? 0, stderr ?? '']).toEqual([0, '']);
+  });
+
+  it.each([
+    [['bash'], 'apphosting', 'complete -o default -F _apphosting apphosting'],
+    [['zsh'], '_apphosting', '#compdef apphosting'],
+    [['fish'], 'apphosting.fish', 'complete -c apphosting'],
+    [[], 'kubectl_complete-apphosting', '#!/bin/sh'],
+  ])('installs the script of the shell that is named, else that of kubectl: %j', async (shell, name, line) => {
+    const folder = folderOf({});
+
+    const { code, out } = await ran(completion, [...shell, '--install', '--folder', folder]);
+
+    expect([code, out]).toEqual([0, `${join(folder, name)}\n`]);
+    expect(readFileSync(join(folder, name), 'utf8')).toContain(line);
+  });
+
+  it('installs nothing for a shell that it does not know', async () => {
+    const folder = folderOf({});
+
+    const { code } = await ran(completion, ['tcsh', '--install', '--folder', folder]);
+
+    expect(code).toBe(64);
+    expect(readdirSync(folder)).toEqual([]);
   });
 });

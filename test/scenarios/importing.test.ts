@@ -102,7 +102,7 @@ it('an imported account is applied: all of it becomes Ready, and nothing is sent
   await kubectl(sharedKubernetes(), '-n', tenant.namespace, 'apply', '-k', folder);
 
   expect(report).toContain('apps 3, environments 3, contact points 3, alerts 2, protections 1, members 1');
-  expect(report).toContain('plan of this folder: 0 calls');
+  expect(report).toContain('applying this folder sends 0 calls');
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.yaml'));
   const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8')));
   const resources = texts
@@ -121,5 +121,5 @@ it('an imported account is applied: all of it becomes Ready, and nothing is sent
   await apphosting('resume', ...held.slice(1), ...cluster);
   expect(await asked(tenant)).toEqual(before);
   const again = await apphosting('import', folder, '--check', ...cluster, ...reach, ...flags);
-  expect(again).toContain('0 would change');
+  expect(again).toContain('no file would change');
 });

@@ -7,17 +7,20 @@ import type { GivenCredential } from './reader.ts';
 /** Flags for the address of the service, the account and the token. */
 export const accountFlags = {
   baseUrl: {
-    ...text('where the service is, such as https://hosting.example.com', 'URL'),
+    ...text('the address of the service, such as https://hosting.example.com', 'URL'),
     variable: 'APPHOSTING_BASE_URL',
   },
   tokenFile: {
     ...text('a file that holds the access token; a token that may only read is enough', 'FILE'),
     variable: 'APPHOSTING_TOKEN_FILE',
   },
-  accountId: { ...text('the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
-  caFile: text('certificates in PEM form that are trusted in place of the usual ones', 'FILE'),
+  accountId: {
+    ...text('the id of the account in the service', 'ID', 'must be an id'),
+    variable: 'APPHOSTING_ACCOUNT_ID',
+  },
+  caFile: text('a file of PEM certificates to trust instead of the usual certificates', 'FILE'),
   ...hostFlags,
-  requestsPerSecond: whole('the most requests to the service in one second', 'N', '5', [1, 1_000]),
+  requestsPerSecond: whole('the maximum number of requests to the service per second', 'N', '5', [1, 1_000]),
 };
 
 /** The parsed values of the account flags. */
@@ -39,10 +42,10 @@ export async function credentialByFlags(settings: AccountSettings): Promise<Give
     const given = { '--base-url': baseUrl, '--token-file': tokenFile, '--account-id': accountId };
     const missing = Object.entries(given).flatMap(([name, value]) => (value === undefined ? [name] : []));
     const verb = missing.length === 1 ? 'is' : 'are';
-    throw new UsageError(`${missing.join(' and ')} ${verb} needed too, to read an account`);
+    throw new UsageError(`to read an account, ${missing.join(' and ')} ${verb} needed too`);
   }
   const token = await textIn(tokenFile, '--token-file');
-  if (token.trim() === '') throw new Trouble(`--token-file ${tokenFile}: it is empty`);
+  if (token.trim() === '') throw new Trouble(`--token-file ${tokenFile}: the file is empty`);
   const caBundle = caFile === undefined ? undefined : await textIn(caFile, '--ca-file');
   const source = '--base-url';
   return { accountId, baseUrl, source, token: new Secret(token.trim()), ...(caBundle !== undefined && { caBundle }) };
@@ -54,6 +57,7 @@ export async function textIn(path: string, flag: string): Promise<string> {
     return await readFile(path, 'utf8');
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    throw new Trouble(`${flag} ${path}: ${code === 'ENOENT' ? 'there is no such file' : message}`, { cause: error });
+    const why = code === 'ENOENT' ? 'there is no such file' : message;
+    throw new Trouble(`${flag} ${path}: ${why}`, { cause: error });
   }
 }

@@ -12,7 +12,7 @@ import type { GivenCredential } from './reader.ts';
 
 /** The flag that names the operator's namespace, which holds the Secrets of ClusterHostingAccounts. */
 export const operatorNamespaceFlag = {
-  help: 'where the operator runs',
+  help: 'the namespace in which the operator runs',
   value: 'NAME',
   fallback: operatorNamespace,
   schema: z.string().min(1, 'must be a namespace'),
@@ -23,7 +23,7 @@ const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 /** Flags that choose the account resource whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
-  account: text('use the credential of this HostingAccount, or of this ClusterHostingAccount/NAME', 'NAME'),
+  account: text('use the credential of the HostingAccount NAME, or of ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };
 
@@ -35,7 +35,7 @@ export async function credentialOfAccount(
   { kind: word, namespace, name, operatorNamespace }: AccountPlace,
 ): Promise<GivenCredential> {
   const kind = kindNamed(word);
-  if (kind?.life !== 'account') throw new UsageError(`${word} is no kind of account`);
+  if (kind?.life !== 'account') throw new UsageError(`${word} is neither HostingAccount nor ClusterHostingAccount`);
   const at = kind.scope === 'Cluster' ? undefined : namespace;
   const title = at === undefined ? `${kind.kind} ${name}` : `${kind.kind} ${at}/${name}`;
   const { spec } = await found(title, () => api.get(resourceOf(kind), at, name));
@@ -54,7 +54,7 @@ export async function credentialInSpec(
   const secret = await found(title, () => api.get(secretResource, namespace, name));
   const [baseUrl, token, caBundle] = ['baseUrl', 'token', 'caBundle'].map((key) => secretText(secret, key));
   if (!baseUrl || !token || typeof accountId !== 'string')
-    throw new Trouble(`${title} does not hold baseUrl and token; give ${byFlags}`);
+    throw new Trouble(`${title} does not contain baseUrl and token; give ${byFlags}`);
   return { accountId, baseUrl, source: `baseUrl of ${title}`, token: new Secret(token), ...(caBundle && { caBundle }) };
 }
 
@@ -71,10 +71,15 @@ export function secretText(secret: KubeObject | undefined, key: string): string 
   return typeof encoded === 'string' ? Buffer.from(encoded, 'base64').toString().trim() : '';
 }
 
-/** Reads an object from the cluster; if that fails, throws a message that says which flags make the object unnecessary. */
+/**
+ * Reads an object from the cluster; if the object is absent or may not be read, throws a message that says which flags make the object
+ * unnecessary.
+ */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {
     if (!(error instanceof KubeError)) throw error;
+    if (error.reason === 'unavailable')
+      throw new Trouble(`the API server was not reached, or failed: ${error.message}`, { cause: error });
     const why = error.reason === 'forbidden' ? `you may not read ${title}` : `${title}: ${error.message}`;
     throw new Trouble(`${why}; give ${byFlags}`, { cause: error });
   });

@@ -11,10 +11,10 @@ const format = 'apphosting-snapshot';
 const formatVersion = 1;
 
 const Snapshot = z.strictObject({
-  format: z.literal(format, 'it is no snapshot of an account'),
+  format: z.literal(format, 'the file is not a snapshot of an account'),
   version: z.literal(formatVersion, {
     error: ({ input }) =>
-      `it is a snapshot of version ${String(input)}, and this is version ${formatVersion}: take a new one`,
+      `the snapshot has version ${String(input)}, but this program reads version ${formatVersion}: take a new snapshot`,
   }),
   accountId: z.string().min(1),
   endpoint: z.string().min(1),
@@ -37,18 +37,20 @@ export function snapshotOf(reader: AccountReader): string {
   const sorted = answers.toSorted((a, b) => (a.address < b.address ? -1 : 1));
   const { accountId, endpoint } = reader;
   const takenAt = new Date(reader.asOfMs).toISOString();
-  return `${JSON.stringify({ format, version: formatVersion, accountId, endpoint, takenAt, answers: sorted }, null, 1)}\n`;
+  const snapshot = { format, version: formatVersion, accountId, endpoint, takenAt, answers: sorted };
+  return `${JSON.stringify(snapshot, null, 1)}\n`;
 }
 
 /** Opens the account in a snapshot file for reading. */
 export async function openSnapshot(path: string, accountId: string | undefined): Promise<AccountReader> {
   const refused = (why: string) => new Trouble(`--snapshot ${path}: ${why}`);
   const value = jsonIn(await textIn(path, '--snapshot'));
-  if (value === undefined) throw refused('it is not JSON');
+  if (value === undefined) throw refused('the file is not JSON');
   const { data, error } = Snapshot.safeParse(value);
   if (error !== undefined) throw refused(`${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`);
   const { accountId: of, endpoint, takenAt, answers: listed } = data;
-  if (accountId !== undefined && of !== accountId) throw refused(`it is of account ${of}, and not of ${accountId}`);
+  if (accountId !== undefined && of !== accountId)
+    throw refused(`the snapshot is of account ${of}, not of ${accountId}`);
   const answers = new Map(listed.map(({ address, ...answer }) => [address, answer]));
   const asOfMs = Date.parse(takenAt);
   const source = { accountId: of, endpoint, asOfMs, [Symbol.asyncDispose]: () => Promise.resolve() };

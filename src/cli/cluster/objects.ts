@@ -58,6 +58,11 @@ export function keyInWords(key: string): string {
   return `${kind}/${name}`;
 }
 
+/** Writes the key of an object as `Kind/namespace/name`, or as `Kind/name` if the object has no namespace. */
+export function keyWithNamespace(key: string): string {
+  return key.replace('//', '/');
+}
+
 /**
  * Replaces control characters in a text by spaces, so that a terminal can show the text safely; returns an empty text for any other value.
  */
@@ -78,7 +83,7 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
   );
 }
 
-/** Whether an object is Ready, and if not, why. */
+/** The status, reason, message and time of the condition Ready of an object. */
 export type Readiness = ReturnType<typeof readinessOf>;
 
 /** Reads from the status of an object whether it is Ready; the answer is unknown while no operator has seen the newest generation. */
@@ -89,7 +94,7 @@ export function readinessOf({ object, status }: ParsedObject) {
     return { ready, ...why };
   }
   const message =
-    'no operator has looked at it since it was changed: is one running, and does it watch this namespace?';
+    'no operator has handled the resource since its last change: check that an operator runs and watches this namespace';
   return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
 }
 

@@ -1,7 +1,7 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
 import { z } from 'zod';
 import { definedIn } from '../../base/json.ts';
-import { duration, list, text, wholeEnvironment, type Settings } from '../../config.ts';
+import { duration, list, text, UsageError, wholeEnvironment, type Settings } from '../../config.ts';
 import { type KubeApi, KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
@@ -9,16 +9,19 @@ import { realClock } from '../machine.ts';
 
 /** Flags that choose a cluster, named as in kubectl. */
 export const clusterFlags = {
-  kubeconfig: text('the cluster; else KUBECONFIG, the pod, ~/.kube/config', 'FILE'),
+  kubeconfig: text('the kubeconfig of the cluster; by default KUBECONFIG, the pod or ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
-  as: text('act as this user, as kubectl does', 'USER'),
-  asGroup: list('with --as: act as a member of this group', 'GROUP', z.string()),
+  as: text('impersonate this user, as kubectl does', 'USER'),
+  asGroup: list('with --as: impersonate this group too', 'GROUP', z.string().min(1, 'must be a group')),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
     schema: duration(1, 3_600).optional(),
   },
-  namespace: { short: 'n', ...text('the namespace; else that of the context', 'NAME', 'must be a namespace') },
+  namespace: {
+    short: 'n',
+    ...text('the namespace to work in; by default that of the context', 'NAME', 'must be a namespace'),
+  },
 };
 
 /** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
@@ -38,7 +41,9 @@ export interface OpenCluster {
 }
 
 /** Finds the credentials of the cluster that the kubectl-like flags name. */
-export function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
+export async function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
+  if (asGroup.length > 0 && user === undefined)
+    throw new UsageError('--as-group needs --as: groups can only be impersonated together with a user');
   const named = definedIn({ kubeconfig, context, as: user });
   return findCredentials({ clock: realClock, env: wholeEnvironment(), asGroups: asGroup, ...named });
 }

@@ -1,7 +1,7 @@
 /** `apphosting completion`: prints scripts with which a shell completes commands and flags. */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { z } from 'zod';
 import { kebab, operandOf, parseFlags, text, UsageError, wordOf, type CommandLine, type Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
@@ -15,11 +15,16 @@ import { commandReferences } from '../reference/commands.ts';
 export const completionCommand = {
   name: 'completion bash|zsh|fish',
   summary:
-    'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install kubectl completes\n`kubectl apphosting` too: kubectl looks for a program of its own for that.',
+    'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install the script is written\nto the folder from which the shell loads it. --install without a shell makes kubectl complete `kubectl apphosting` too.',
   operand: 'optional',
   flags: {
-    install: { help: 'write kubectl_complete-apphosting into this folder, which must be on the PATH' },
-    folder: text('the folder for --install; else ~/.local/bin', 'DIR'),
+    install: {
+      help: 'write the completion script to a file; without a shell, write the program kubectl_complete-apphosting',
+    },
+    folder: text(
+      'the folder for the file of --install; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
+      'DIR',
+    ),
   },
 } satisfies CommandLine<Flags>;
 
@@ -38,28 +43,35 @@ _apphosting() {
   [[ $found[1] == */:* ]] && _describe apphosting found -S '' || _describe apphosting found || _files
 }
 compdef _apphosting apphosting
+if [[ $funcstack[1] == _apphosting ]]; then _apphosting "$@"; fi
 `,
   fish: `complete -c apphosting -f -a '(apphosting __complete (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null | string match -v ":*")'
 `,
 };
 
+/** The file in the home folder from which each shell loads its completion script. Zsh loads the script only if `fpath` has the folder. */
+const places: Readonly<Record<string, string>> = {
+  bash: '.local/share/bash-completion/completions/apphosting',
+  zsh: '.local/share/zsh/site-functions/_apphosting',
+  fish: '.config/fish/completions/apphosting.fish',
+};
+
+/** The program that kubectl runs to complete `kubectl apphosting`; kubectl looks for it on the PATH. */
 const forKubectl = `#!/bin/sh
 exec kubectl apphosting __complete "$@"
 `;
 
 /** Runs `apphosting completion`. */
-export const completion = command(completionCommand, async ({ settings, operand: shell = '' }) => {
-  if (settings.install) {
-    const folder = settings.folder ?? join(homedir(), '.local', 'bin');
-    const path = join(folder, 'kubectl_complete-apphosting');
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(path, forKubectl);
-    chmodSync(path, 0o755);
-    return { text: `${path}\n` };
-  }
-  const text = scripts[shell];
+export const completion = command(completionCommand, async ({ settings, operand: shell }) => {
+  const text = shell === undefined && settings.install ? forKubectl : scripts[shell ?? ''];
   if (text === undefined) throw new UsageError('name a shell: bash, zsh or fish; or give --install');
-  return { text };
+  if (!settings.install) return { text };
+  const place = join(homedir(), places[shell ?? ''] ?? '.local/bin/kubectl_complete-apphosting');
+  const path = join(settings.folder ?? dirname(place), basename(place));
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  if (shell === undefined) chmodSync(path, 0o755);
+  return { text: `${path}\n` };
 });
 
 /** Prints the candidates for the last word of a command line that is still being typed. The shell scripts call this. */
@@ -106,7 +118,7 @@ export async function candidatesFor(words: readonly string[], commands: readonly
   return { found: names.filter(begins), files: false };
 }
 
-/** The kind that each operand which names a resource refers to. */
+/** The kind of resource that an operand in the help names, such as `ENVIRONMENT`, by operand. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
 /** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */

@@ -12,13 +12,13 @@ import { collecting, readAccount } from '../import/read-account.ts';
 import { columns } from '../output.ts';
 
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
-const notes = ['Exit codes: 0 fine, 1 something could not be read, 64 usage.'];
+const notes = ['Exit codes: 0 success, 1 something could not be read, 64 wrong usage.'];
 
 /** The flags of `apphosting inventory`. */
 export const inventoryCommand = {
   name: 'inventory',
   summary:
-    'Lists everything that an account of the service has, with ids, and with --context or --kubeconfig which resource manages each;\nwhat no resource manages comes first.',
+    'Lists every object in an account of the service, with its id. With --context or --kubeconfig the list also shows which resource\nmanages each object, and begins with the objects that no resource manages.',
   flags,
   notes,
 } satisfies CommandLine<Flags>;
@@ -39,7 +39,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   const managers = cluster === undefined ? undefined : await managersIn(cluster);
   const content = await readAccount(reader, { kinds: [], members: [] });
   const { apps, environments, contactPoints, alerts, protections } = content;
-  // `managedBy` is the resource that manages the object, as `Kind/namespace/name`; undefined if none does or no cluster was read.
+  // `managedBy` is the key of the resource that manages the object; undefined if no resource manages the object or no cluster was read.
   const thing = (type: string, id: string, name: string, within?: string) => {
     return { type, id, name, in: within, managedBy: managers?.byId.get(id) };
   };
@@ -60,10 +60,11 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   const manager = (one: Thing) => one.managedBy ?? (managers === undefined ? '?' : '-');
   const rows = data.map((one) => [one.type, one.id, one.name, one.in ?? '', manager(one)]);
   const unmanaged = data.filter((one) => one.managedBy === undefined).length;
+  const objects = problems.length > 0 ? 'objects that could be read' : 'objects';
   const tail =
     managers === undefined
-      ? 'no cluster was read: --context says which resources manage them'
-      : `${unmanaged} of ${data.length}${problems.length > 0 ? ' that could be read' : ''} are managed by no resource`;
+      ? 'no cluster was read: with --context the list shows which resource manages each object'
+      : `${unmanaged} of ${data.length} ${objects} are managed by no resource`;
   const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
   return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
 });

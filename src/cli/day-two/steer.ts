@@ -17,7 +17,7 @@ interface Way {
   /** The only kind that this action applies to; absent if the action applies to all kinds. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** What to write into the manifest in Git instead; set only for actions that change the spec. */
+  /** The change to the manifest in Git that has the same effect; set only for actions that change the spec. */
   readonly inGit?: string;
   /** True once the operator has handled the request of a person, such as a requested reconcile. */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
@@ -30,20 +30,20 @@ export const ways: Readonly<Record<Steering, Way>> = {
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt'),
   },
   pause: {
-    summary: 'Holds a resource: nothing is sent for it until it is resumed.',
+    summary: 'Pauses a resource: the operator sends nothing for the resource until it is resumed.',
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: 'true' }),
   },
   resume: {
-    summary: 'Lets a paused resource go on.',
+    summary: 'Resumes a paused resource: the operator reconciles it again.',
     ...asking(annotations.reconcileAt, 'lastHandledReconcileAt', { [annotations.paused]: undefined }),
   },
   redeploy: {
-    summary: 'Restarts an environment with what it runs now.',
+    summary: 'Restarts an environment with the version that it runs now.',
     kind: 'AppEnvironment',
     ...asking(askedBy.redeploy, 'lastHandledRedeployAt'),
   },
   rollback: {
-    summary: 'Rolls an environment back to the version that was deployed before the one that runs.',
+    summary: 'Rolls an environment back to the version that was deployed before the current version.',
     kind: 'AppEnvironment',
     ...asking(askedBy.rollBack, 'lastHandledRollBackAt'),
   },
@@ -61,7 +61,7 @@ function asking(annotation: string, handled: string, more: Annotations = {}): Pi
 
 function powering(verb: string, value: 'Stopped' | 'Running'): Way {
   return {
-    summary: `${verb} an environment: it sets spec.powerState to ${value}.`,
+    summary: `${verb} an environment by setting spec.powerState to ${value}.`,
     kind: 'AppEnvironment',
     operations: () => [{ op: 'add', path: '/spec/powerState', value }],
     inGit: `spec:\n  powerState: ${value}`,
@@ -84,14 +84,14 @@ function annotate({ metadata }: KubeObject, wanted: Annotations): readonly Patch
 
 const flags = {
   ...clusterFlags,
-  wait: { help: 'wait until the resource is Ready or cannot get there by itself' },
+  wait: { help: 'wait until the resource is Ready or cannot become Ready by itself' },
   timeout: {
-    help: 'with --wait: how long, such as 90s or 5m',
+    help: 'with --wait: the longest time to wait, such as 90s or 5m',
     value: 'TIME',
     fallback: '5m',
     schema: duration(1, 86_400),
   },
-  dryRun: { help: 'say what would be changed, and change nothing' },
+  dryRun: { help: 'print the changes that the command would make, and change nothing' },
 };
 
 /** Describes the command line of one action: its name, operand, flags and help. */
@@ -103,7 +103,7 @@ export function steeringCommand(name: Steering) {
     operand: 'needed',
     flags,
     notes: [
-      'Exit codes: 0 fine (with --wait: Ready), 1 it is not known in time, 2 it cannot get Ready by itself, 3 Argo CD or Flux owns it, 64 usage.',
+      'Exit codes: 0 success (with --wait: the resource is Ready), 1 the result is not known in time, 2 the resource is paused or cannot become Ready by itself, 3 Argo CD or Flux owns the resource, 64 wrong usage.',
     ],
   } satisfies CommandLine<Flags>;
 }
@@ -116,21 +116,21 @@ export function steering(name: Steering) {
     async ({ settings, operand: word = '', speaks, cluster: given, time }): Promise<CommandAnswer> => {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
-        const wanted = way.kind === undefined ? 'KIND/NAME of a kind of apphosting.dev' : 'an AppEnvironment';
-        throw new UsageError(`"${word}" is not ${wanted}`);
+        if (way.kind !== undefined) throw new UsageError(`"${word}" is not an AppEnvironment`);
+        throw new UsageError(`"${word}" is not KIND/NAME with a kind of apphosting.dev`);
       }
       const title = `${target.kind.kind}/${target.name}`;
       const resource = resourceOf(target.kind);
       await using cluster = await openCluster(settings, given);
       const { api } = cluster;
       const namespace = target.kind.scope === 'Cluster' ? undefined : cluster.namespace;
+      const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
       const find = () => api.get(resource, namespace, target.name);
       const object = await find();
-      if (object === undefined)
-        throw new Trouble(`there is no ${title}${namespace === undefined ? '' : ` in namespace ${namespace}`}`);
+      if (object === undefined) throw new Trouble(`there is no ${title}${where}`);
       const owner = way.inGit === undefined ? undefined : gitOwnerOf(object);
       if (owner !== undefined) {
-        const note = `${owner.tool} (${owner.name}) owns ${title} and would undo this; change it in Git:`;
+        const note = `${owner.tool} (${owner.name}) owns ${title} and would undo the change; make the change in Git:`;
         return { note, text: `${way.inGit ?? ''}\n`, code: exitCodes.gate };
       }
       const at = new Date(time.nowMs()).toISOString();
@@ -140,16 +140,20 @@ export function steering(name: Steering) {
         return { text: lines.join('') || `${title}: nothing to change\n` };
       }
       if (operations.length > 0) await api.patch(resource, namespace, target.name, operations);
-      const text = `${title}: ${name} asked for\n`;
+      const text = `${title}: ${name} requested\n`;
       if (!settings.wait) return { text };
       speaks.out(text);
       // Wait until the resource is Ready, or is paused if the command is `pause`, or is Stalled.
       const before = stalledMessageOf(object);
       const until = time.nowMs() + settings.timeout * 1_000;
-      let last = 'nothing has been said of it yet';
+      let last = 'the operator has not reported a status yet';
       for (;;) {
         const seen = await find();
         if (seen === undefined) throw new Trouble(`${title} is gone`);
+        if (name !== 'pause' && seen.metadata.annotations?.[annotations.paused] === 'true') {
+          const note = `${title} is paused, so nothing was reconciled; to go on: apphosting resume ${title}`;
+          return { note, code: exitCodes.found };
+        }
         const [ready, stalled] = [conditionOf(seen, 'Ready'), stalledMessageOf(seen)];
         if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
         const isDone = way.isTakenUp(seen, at);

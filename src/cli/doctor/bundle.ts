@@ -1,9 +1,9 @@
-/** Builds a file for a bug report. Only the fields that are listed here are copied into it. */
+/** Builds a file for a bug report from a fixed list of fields, so that no secret gets into the file. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
 import type { CheckFinding } from './checks.ts';
 
-/** Writes the bundle as JSON text: the findings, and for each resource its kind, name, conditions, drift and open call. */
+/** Writes the bundle as JSON text: the findings, and for each resource its kind, name, conditions, drift and unfinished call. */
 export function bundleOf(
   findings: readonly CheckFinding[],
   objects: readonly ParsedObject[],
@@ -34,5 +34,6 @@ export function bundleOf(
     };
   });
   const told = findings.map(({ code, verdict, object }) => ({ code, verdict, object }));
-  return `${JSON.stringify({ format: 'apphosting-bundle', formatVersion: 1, ...about, findings: told, resources }, null, 1)}\n`;
+  const bundle = { format: 'apphosting-bundle', formatVersion: 1, ...about, findings: told, resources };
+  return `${JSON.stringify(bundle, null, 1)}\n`;
 }

@@ -52,7 +52,7 @@ export const definitions: Resource = {
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const clockSlackMs = 5_000;
-/** How long a watch may be silent: a running operator handles a reconcile request within seconds. */
+/** The longest time in which a running operator handles a request to reconcile; usually it takes seconds. */
 const silenceMs = 60_000;
 /** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
 const mostOfBudget = 0.8;
@@ -126,31 +126,34 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     const [wanted] = expected.spec.versions;
     const served = recordsIn(live?.spec, 'versions').find((version) => version['name'] === wanted?.name);
     if (live === undefined) {
-      const remedy = 'Apply the definitions: kubectl apply -f crds/';
-      if (!isBefore) findings.push(...sayOf('error', 'it is not installed', remedy));
+      const remedy = 'Apply the CRDs: kubectl apply -f crds/';
+      if (!isBefore) findings.push(...sayOf('error', 'the CRD is not installed', remedy));
     } else if (!sameJson(served?.['schema'], wanted?.schema)) {
-      const message = 'its schema is not that of this version of apphosting';
-      findings.push(...sayOf('warning', message, 'Apply the definitions of the version of the operator that runs.'));
+      const message = 'the schema of the CRD differs from that of this version of apphosting';
+      findings.push(...sayOf('warning', message, 'Apply the CRDs that belong to the running version of the operator.'));
     }
   }
-  return findings.length > 0 ? findings : say('ok', `all ${identities.length} are as in this version`);
+  return findings.length > 0
+    ? findings
+    : say('ok', `all ${identities.length} CRDs have the schemas of this version of apphosting`);
 }
 
-const setClocks = 'Set the clocks by NTP.';
+const setClocks = 'Synchronise the clocks with NTP.';
 
 function clockIs({ api, time }: Patient, say: Say): Findings {
   const dateMs = api.serverDate?.()?.dateMs;
   if (dateMs === undefined) return [];
   const apartMs = Math.abs(dateMs - time.nowMs());
-  const message = `this machine and the API server are ${Math.round(apartMs / 1_000)} s apart`;
+  const message = `the clocks of this machine and of the API server differ by ${Math.round(apartMs / 1_000)} s`;
   return apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, setClocks);
 }
 
 /** Checks the lease, and by it the clock of the operator, which writes its own time into the lease every two seconds. */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
-  const remedy = 'Start the operator, or name its namespace with --operator-namespace; docs/runbooks/nobody-acts.md.';
+  const remedy =
+    'Start the operator, or name its namespace with --operator-namespace; see docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
-  if (first === undefined) return say('error', 'no operator has ever held the lease here', remedy);
+  if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
     // Read the lease again: an operator whose clock is slow may still renew it.
@@ -159,11 +162,13 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   }
   const { holder, renewTime = '', oldMs, leaseMs, by } = seen;
   if (holder === undefined || (oldMs >= leaseMs && renewTime === first.renewTime)) {
-    const when = renewTime === '' ? '' : `, the last time ${ageInWords(renewTime, patient.time.nowMs())} ago`;
-    return say('error', `nobody leads${when}`, remedy);
+    if (renewTime === '') return say('error', 'no operator holds the lease', remedy);
+    const age = ageInWords(renewTime, patient.time.nowMs());
+    return say('error', `no operator holds the lease; it was last renewed ${age} ago`, remedy);
   }
   const isApart = -oldMs > clockSlackMs || oldMs >= leaseMs;
-  const clock = `the clock of the operator is ${Math.round(Math.abs(oldMs) / 1_000)} s ${oldMs < 0 ? 'ahead of' : 'behind'} ${by}`;
+  const seconds = Math.round(Math.abs(oldMs) / 1_000);
+  const clock = `the clock of the operator is ${seconds} s ${oldMs < 0 ? 'ahead of' : 'behind'} ${by}`;
   const sayOfClock = about('Clock', `${patient.operatorNamespace}/${operatorName}`);
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
@@ -183,10 +188,10 @@ async function leaseSeen({ api, operatorNamespace, time }: Patient) {
 
 async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Findings> {
   const isThere = (await getting(api, secretResource, operatorNamespace, `${operatorName}-key`)) !== undefined;
-  if (isThere) return say('ok', 'it is there');
+  if (isThere) return say('ok', 'the Secret exists');
   const message =
-    'it is not there: the operator makes one at its first start, and resources bound before it count as unknown';
-  return say('warning', message, 'Restore it from a backup if there was one.');
+    'the Secret does not exist: the operator creates it at its first start, but with a new key it does not recognise hidden values that it sent before';
+  return say('warning', message, 'Restore the Secret from a backup, if there is a backup.');
 }
 
 /** Asks the API server whether the operator's ServiceAccount has each permission that the operator uses. */
@@ -194,12 +199,12 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   const { isAllowed } = api;
   if (isAllowed === undefined) return [];
   const account = await getting(api, serviceAccounts, operatorNamespace, operatorName);
-  const unknown = 'there is no such ServiceAccount: what the operator may do is not known';
+  const unknown = 'the ServiceAccount does not exist, so the permissions of the operator are not known';
   if (account === undefined)
     return say(
       'warning',
       unknown,
-      'Where the operator is installed in another namespace, name that with --operator-namespace.',
+      'If the operator is installed in a different namespace, name that namespace with --operator-namespace.',
     );
   const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
   const wanted = [...actionsIn(roles, namespace), ...actionsIn(ownNamespace(), operatorNamespace)];
@@ -209,12 +214,12 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
     Promise.all(wanted.map((action) => isAllowed.call(api, user, action))),
   );
   const denied = wanted.filter((_action, at) => answers[at] === false);
-  if (denied.length === 0) return say('ok', `it may do all ${wanted.length} that the operator does`);
+  if (denied.length === 0) return say('ok', `the operator has all ${wanted.length} permissions that it needs`);
   const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
   const remedy = `Apply the roles of this version: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
   const named = denied.slice(0, 5).map((action) => inWords(action));
   const more = denied.length > 5 ? ` and ${denied.length - 5} more` : '';
-  return say('error', `it may not ${named.join(', ')}${more}`, remedy);
+  return say('error', `the operator may not ${named.join(', ')}${more}`, remedy);
 }
 
 function actionsIn(roles: readonly Role[], namespace: string | undefined): readonly ClusterAction[] {
@@ -225,7 +230,8 @@ function actionsIn(roles: readonly Role[], namespace: string | undefined): reado
 }
 
 function inWords({ verb, group, resource: plural, namespace }: ClusterAction): string {
-  return `${verb} ${withGroup({ plural, group })}${namespace === undefined ? '' : ` in ${namespace}`}`;
+  const where = namespace === undefined ? [] : ['in', namespace];
+  return [verb, withGroup({ plural, group }), ...where].join(' ');
 }
 
 async function resourcesAre(patient: Patient, say: Say): Promise<Findings> {
@@ -235,7 +241,7 @@ async function resourcesAre(patient: Patient, say: Say): Promise<Findings> {
   const accounts = objects.filter(({ kind }) => kind.life === 'account');
   const ofAccounts = await Promise.all(accounts.map((one) => findingsOfAccount(patient, one)));
   const isFine = unread.length + told.length === 0;
-  const fine = isFine ? say('ok', `all ${objects.length} are Ready or under way`) : [];
+  const fine = isFine ? say('ok', `all ${objects.length} resources are Ready or in progress`) : [];
   return [...fine, ...unread, ...told, ...ofAccounts.flat()];
 }
 
@@ -250,22 +256,24 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
     found.push(...about('Stalled', key)(verdict, `${stalled.reason}: ${stalled.message}`, remedy));
   }
   if ((status.memory.journal ?? status.damaged) !== undefined) {
-    const remedy = 'docs/runbooks/call-in-doubt.md, if it stays for more than two minutes.';
-    found.push(...about('InDoubt', key)('warning', 'the outcome of a call is not known', remedy));
+    const remedy = 'If this finding stays for more than two minutes, see docs/runbooks/call-in-doubt.md.';
+    found.push(...about('InDoubt', key)('warning', 'the outcome of a call to the service is not known', remedy));
   }
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';
   if (!isCurrent(object) && !isPaused)
-    found.push(...about('NotSeen', key)('warning', 'no operator has looked at its newest form', nobody));
+    found.push(
+      ...about('NotSeen', key)('warning', 'no operator has handled the newest generation of the resource', nobody),
+    );
   const asked = metadata.annotations?.[annotations.reconcileAt] ?? '';
   if (asked !== status.lastHandledReconcileAt && nowMs - Date.parse(asked) > silenceMs) {
-    const message = `asked ${ageInWords(asked, nowMs)} ago to be looked at, and no operator did`;
+    const message = `a reconcile was requested ${ageInWords(asked, nowMs)} ago, and no operator has handled the request`;
     found.push(...about('SilentWatch', key)('warning', message, nobody));
   }
   return found;
 }
 
-/** Checks an account: the host that it is pinned to, the limits of its token, and how much of its request budget the reads will take. */
+/** Checks an account: its host, the limits of its token, and the share of its request budget that reads are expected to use. */
 async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, object }: ParsedObject) {
   const { spec, status, metadata } = object;
   const { endpoint, budget } = isRecord(status) ? status : {};
@@ -277,8 +285,12 @@ async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, obj
     const url = secretText(secret, 'baseUrl');
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];
-    const message = `pinned to ${endpoint}, and Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
-    return sayOfHost('error', message, 'Correct baseUrl, or make a new account for the new host.');
+    const message = `the account belongs to the host ${endpoint}, but baseUrl in Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
+    return sayOfHost(
+      'error',
+      message,
+      'Correct baseUrl in the Secret, or create a new account resource for the new host.',
+    );
   });
   const limited = ['TokenLimited', 'Throttled'].flatMap((code) => {
     const condition = conditionOf({ status }, code);
@@ -291,7 +303,7 @@ function forecastOf(budget: unknown, say: Say): Findings {
   const { forecastPerHour, requestsPerSecond } = isRecord(budget) ? budget : {};
   const limit = Number(requestsPerSecond);
   const share = Number(forecastPerHour) / (limit * 3_600);
-  const message = `reads are expected to take ${Math.round(share * 100)} % of ${limit} requests per second`;
+  const message = `reads are expected to use ${Math.round(share * 100)} % of the budget of ${limit} requests per second`;
   if (share >= mostOfBudget) return say('warning', message, 'Raise spec.budget or spec.pollSeconds.');
   return share >= 0 ? say('ok', message) : [];
 }

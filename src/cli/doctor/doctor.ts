@@ -1,5 +1,4 @@
 /** `apphosting doctor`: checks whether an installation of the operator is in order. */
-import { writeFile } from 'node:fs/promises';
 import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
 import { choice, duration, list, output, text, type CommandLine, type Flags } from '../../config.ts';
@@ -7,7 +6,7 @@ import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
 import { command } from '../frame.ts';
-import { columns, exitCodes } from '../output.ts';
+import { columns, exitCodes, writeOrExplain } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 
@@ -15,20 +14,24 @@ import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 export const doctorCommand = {
   name: 'doctor',
   summary:
-    'Checks an installation: the definitions, the clocks, the lease, key and rights of the operator, every account and every resource. Each\ncheck stands on its own, and one that is denied names the verb that is missing.',
+    'Checks an installation: the CRDs, the clocks, the lease, key and permissions of the operator, every account and every resource. Each\ncheck is independent; a check that is not allowed names the missing permission.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'in all namespaces, as without --namespace' },
+    allNamespaces: { short: 'A', help: 'check all namespaces, which is the default without --namespace' },
     operatorNamespace: operatorNamespaceFlag,
-    pre: { help: 'only checks that make sense before the operator is installed' },
-    failOn: choice('the severity from which a finding ends with exit code 2', ['error', 'warning']),
-    skip: list('leave out findings of this code, or of this code and object', 'CODE[=OBJECT]', z.string().min(1)),
+    pre: { help: 'run only the checks that make sense before the operator is installed' },
+    failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
+    skip: list(
+      'leave out findings with this code, or with this code about this object',
+      'CODE[=OBJECT]',
+      z.string().min(1, 'must be the code of a finding'),
+    ),
     wait: {
-      help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
+      help: 'repeat the checks until there is no finding, for at most this long, such as 2m',
       value: 'TIME',
       schema: duration(1, 86_400).optional(),
     },
-    bundle: text('also write a file for a bug report, without secrets and without words of the service', 'FILE'),
+    bundle: text('also write a file for a bug report, without secrets and without messages of the service', 'FILE'),
     output: output(
       ['text', 'short', 'json', 'yaml', 'markdown'],
       'the output format; short leaves out checks that passed',
@@ -36,7 +39,7 @@ export const doctorCommand = {
   },
   notes: [
     'Without --namespace, all namespaces are checked.',
-    'Exit codes, the same for every -o: 0 fine, 1 a check could not be made, 2 findings as of --fail-on, 64 usage.',
+    'Exit codes: 0 success, 1 a check could not be made, 2 there are findings of at least the severity in --fail-on, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -56,12 +59,14 @@ export const doctor = command(doctorCommand, async ({ settings, cluster: given, 
     if (codeOf(findings, settings.failOn) === exitCodes.fine || time.nowMs() >= until) break;
     await time.pause(2_000);
   }
+  let problems: readonly string[] = [];
   if (settings.bundle !== undefined) {
     const { objects } = await readObjects(api, namespace);
     const about = { version: manifest.version, server, at: new Date(time.nowMs()).toISOString() };
-    await writeFile(settings.bundle, bundleOf(findings, objects, about));
+    problems = await writeOrExplain(settings.bundle, bundleOf(findings, objects, about));
   }
-  return { data: findings, text: textOf(findings, settings.output, server), code: codeOf(findings, settings.failOn) };
+  const text = textOf(findings, settings.output, server);
+  return { problems, data: findings, text, code: codeOf(findings, settings.failOn) };
 });
 
 function codeOf(findings: readonly CheckFinding[], failOn: 'error' | 'warning'): number {
@@ -76,7 +81,7 @@ function textOf(findings: readonly CheckFinding[], output: string, server: strin
   const rows = told.map(({ verdict, code, object, message, remedy }) => {
     return [verdict, code, object, remedy === undefined ? message : `${message}. ${remedy}`];
   });
-  return `${[`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(told)].join('\n')}\n`;
+  return [`apphosting ${manifest.version}, ${server}`, ...columns(rows), countOf(told), ''].join('\n');
 }
 
 function countOf(findings: readonly CheckFinding[]): string {

@@ -29,23 +29,23 @@ export interface Loaded {
   readonly lineOf: (path: readonly (string | number)[]) => number;
 }
 
-/** The reason why a document cannot be read, and where. */
+/** The reason why a file or a YAML document cannot be read, and its place. */
 export interface Unreadable {
   readonly place: Place;
   readonly message: string;
-  /** True if the document is valid YAML, but no Kubernetes object. */
+  /** True if the document is valid YAML, but not a Kubernetes object. */
   readonly isYaml: boolean;
 }
 
-/** The objects that were loaded, and what could not be read. */
+/** The objects that were loaded from manifests, and the manifests that could not be read. */
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Remarks about the documents, which the command prints. */
+  /** Remarks about the manifests, which the command prints. */
   readonly notes: readonly string[];
 }
 
-/** Loads documents from a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
+/** Loads manifests from a folder, a file, or standard input for `-`. Renders a folder that has a kustomization. */
 export async function loadDocuments(path: string): Promise<Documents> {
   if (path === '-') return documentsIn(new Map([['(standard input)', await textOf(process.stdin)]]));
   const { texts, unreadable } = await readTexts(path);
@@ -66,7 +66,7 @@ export async function readTexts(path: string) {
     try {
       if (!(await stat(file)).isDirectory()) return void texts.push([name, await readFile(file, 'utf8')]);
       const real = await realpath(file);
-      if (around.includes(real)) refuse('this link leads back to a folder that contains it');
+      if (around.includes(real)) refuse('the symbolic link points to a folder that contains the link');
       else for (const inner of await wantedIn(file)) await read(join(file, inner), [...around, real]);
     } catch (error) {
       refuse(reasonOf(error as Error));
@@ -84,7 +84,7 @@ async function wantedIn(folder: string): Promise<readonly string[]> {
   return names.filter((_name, at) => wanted[at]);
 }
 
-/** Lists the objects that `kustomize` builds from a folder, each with its place in the source files if it is found there. */
+/** Lists the objects that `kustomize` builds from a folder, each with its place in the source files, if the source files contain it. */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
   if (rendered === undefined) {
@@ -143,7 +143,7 @@ function isKustomization(file: string): boolean {
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') return 'there is no such file or folder';
-  return code === 'EACCES' ? 'it may not be read' : message;
+  return code === 'EACCES' ? 'the file may not be read' : message;
 }
 
 /** Parses the objects in manifest files, given as texts by path; skips kustomizations. */
@@ -174,7 +174,7 @@ interface Source {
 
 type Path = readonly (string | number)[];
 
-/** Lists the objects of a YAML document, or of the List in it; reports what is no Kubernetes object. */
+/** Lists the objects of a YAML document, or of the List in it; reports anything that is not a Kubernetes object. */
 function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   const { file, lines, document } = source;
   const unreadable = (message: string, offset: number, isYaml: boolean) => {
@@ -190,7 +190,7 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];
-  if (!isRecord(value)) return unreadable('it is no Kubernetes object', startOf(document), true);
+  if (!isRecord(value)) return unreadable('the YAML document is not a Kubernetes object', startOf(document), true);
   if (value['kind'] !== 'List' || !Array.isArray(value['items'])) return [objectAt(source, [], value)];
   return value['items'].map((item, index) => objectAt(source, ['items', index], item));
 }
@@ -201,8 +201,8 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   const { name, generateName, namespace } = isRecord(metadata) ? metadata : {};
   const called = typeof name === 'string' ? name : typeof generateName === 'string' ? `${generateName}new` : undefined;
   if (!isRecord(object) || typeof apiVersion !== 'string' || typeof kind !== 'string' || called === undefined) {
-    const what = base.length === 0 ? 'it' : `items[${base.at(-1)}]`;
-    return { place, message: `${what} has no apiVersion, kind and metadata.name`, isYaml: true };
+    const what = base.length === 0 ? 'the object' : `items[${base.at(-1)}]`;
+    return { place, message: `${what} needs apiVersion, kind and metadata.name`, isYaml: true };
   }
   return {
     apiVersion,

@@ -1,5 +1,4 @@
 /** `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the service. */
-import { writeFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
@@ -9,7 +8,7 @@ import { snapshotOf } from '../account/snapshot.ts';
 import { openClusterIfNamed } from '../cluster/open.ts';
 import { command, type Called, type CommandAnswer } from '../frame.ts';
 import { openAccount, type AccountReader } from '../account/reader.ts';
-import { columns, counted, exitCodes, type Speaks } from '../output.ts';
+import { columns, counted, exitCodes, writeOrExplain, type Speaks } from '../output.ts';
 import { nothingReadOf } from '../plan/make-plan.ts';
 import { changesOf, hasBlanks, readFolder, writeFiles, type FileChange, type FolderAccount } from './folder.ts';
 import { draftsOf, folders, type Draft, type NamedInstallation } from './manifests.ts';
@@ -23,34 +22,45 @@ const installationForm = /^(?<id>[^=]+)=(?<solution>[^/]+)\/(?<region>[^/]+)\/(?
 export const importCommand = {
   name: 'import DIR',
   summary:
-    'Writes an account of the service as a folder of manifests: every app, environment, contact point, alert and protection,\nwith references in the place of ids. Applying the folder changes nothing in the service, which is proved before it is written.',
+    'Writes an account of the service as a folder of manifests: every app, environment, contact point, alert and protection, with\nreferences instead of ids. Applying the folder changes nothing in the service; the command proves this before it writes a file.',
   operand: 'needed',
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
     namespace: {
       short: 'n',
-      ...text('the namespace to write into the manifests; none unless given', 'NAME', 'must be a namespace'),
+      ...text(
+        'the namespace to write into the manifests; by default the manifests have no namespace',
+        'NAME',
+        'must be a namespace',
+      ),
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
-    id: list('only the object of this id', 'ID', z.string()),
-    member: list('also the access of this membership: the service has no list of memberships', 'ID', z.string()),
+    id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),
+    member: list(
+      'also import the access of this membership; the service does not list memberships',
+      'ID',
+      z.string().min(1, 'must be an id'),
+    ),
     installation: list(
-      'also this installation of a solution, only observed: the service shows none of them',
+      'also import this installation of a solution, with the policy Observe; the service does not list installations',
       'ID=SOLUTION/REGION/APP-NAME',
       z
         .string()
         .regex(installationForm, 'must look like ID=SOLUTION/REGION/APP-NAME')
         .transform((text) => installationForm.exec(text)?.groups as NamedInstallation),
     ),
-    observe: { help: 'only observe everything: nothing is ever sent' },
-    snapshot: text('also write what was read, without secrets, into this file, for apphosting plan --snapshot', 'FILE'),
-    check: { help: 'write nothing, and end with 2 when files would change' },
+    observe: { help: 'give every resource the policy Observe, so that the operator changes nothing in the service' },
+    snapshot: text(
+      'also write the answers of the service, without secrets, into this file, for apphosting plan --snapshot',
+      'FILE',
+    ),
+    check: { help: 'write nothing, and end with exit code 2 if files would change' },
     output: output(['text', 'json'], 'the format of the report'),
   },
   notes: [
     'A second import changes only fields that come from the service: comments and other edits stay, and no file is removed.',
-    'Exit codes: 0 fine, 1 something could not be read, 2 files would change (--check), 64 usage.',
+    'Exit codes: 0 success, 1 something could not be read or written, 2 files would change (--check), 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -80,11 +90,11 @@ function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
     listed: (accountId: string, lists: number, reads: number) => {
       total = lists + reads;
       const seconds = Math.ceil(reads / requestsPerSecond);
-      const pace = `about ${seconds} s at ${requestsPerSecond} requests/s`;
+      const pace = `this takes about ${seconds} s at ${requestsPerSecond} requests/s`;
       err(`reading ${accountId}: ${lists} lists, then ${reads} reads; ${pace}\n`);
     },
     read: (count: number) => {
-      if (isTerminal && total > 0) err(`\rread ${Math.min(count, total)} of ${total}`);
+      if (isTerminal && total > 0) err(`\r${Math.min(count, total)} of ${total} reads are done`);
     },
   };
 }
@@ -115,23 +125,28 @@ async function imported(
   const wanted = everything.drafts.filter(isWanted).map((draft) => (settings.observe ? asked(draft) : draft));
   const known = new Set([...everything.drafts.map(({ id }) => id), ...settings.member]);
   const missing = settings.id.filter((id) => !known.has(id));
-  if (signal.aborted) throw new Trouble('stopped; nothing is written');
+  if (signal.aborted) throw new Trouble('the import was stopped; nothing is written');
   const { namespace } = settings;
   const proof = await proved(wanted, reader, namespace ?? 'default');
   const account = { accountId: reader.accountId, namespace, ref };
   const changes = changesOf(found, proof.drafts, account);
   const skipped = [
     ...content.gaps,
-    ...missing.map((id) => ({ what: `--id ${id}`, code: 'NotFound', reason: 'nothing with this id can be imported' })),
+    ...missing.map((id) => ({
+      what: `--id ${id}`,
+      code: 'NotFound',
+      reason: 'no object with this id can be imported',
+    })),
     ...everything.skipped,
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
   // A new folder holds only manifests that were just proved to send nothing. An existing folder may hold edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
-  const written = settings.check ? 0 : await writeFiles(folder, changes, signal);
-  if (settings.snapshot !== undefined && !settings.check && !signal.aborted)
-    await writeFile(settings.snapshot, snapshotOf(reader));
+  const { written, problem } = settings.check ? { written: 0 } : await writeFiles(folder, changes, signal);
+  const isSnapshotWanted = !settings.check && !signal.aborted;
+  const { snapshot } = settings;
+  const unsaved = snapshot !== undefined && isSnapshotWanted ? await writeOrExplain(snapshot, snapshotOf(reader)) : [];
   const data = {
     folder: resolve(folder),
     resources: proof.drafts.map(({ kind, name, id, observed }) => ({ kind, name, id, ...(observed && { observed }) })),
@@ -143,14 +158,17 @@ async function imported(
     written,
   };
   const told = { data, text: textOf(data, edits, settings.check) };
-  if (signal.aborted) return { ...told, problems: [`stopped after ${written} of ${changes.length} files, each whole`] };
+  const stopped = `the import stopped after ${written} of ${changes.length} files; every written file is complete`;
+  if (signal.aborted) return { ...told, problems: [stopped] };
+  const problems = [...(problem === undefined ? [] : [`${problem}; ${stopped}`]), ...unsaved];
+  if (problems.length > 0) return { ...told, problems };
   if (content.gaps.length > 0 || missing.length > 0 || proof.problems.length > 0)
     return { ...told, code: exitCodes.unknown };
   return { ...told, code: settings.check && changes.length > 0 ? exitCodes.found : exitCodes.fine };
 }
 
 function asked(draft: Draft): Draft {
-  return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'import was asked to only observe' } };
+  return { ...draft, observed: draft.observed ?? { code: 'AsAsked', reason: 'the import was run with --observe' } };
 }
 
 /** The report of an import, as `-o json` prints it. */
@@ -164,7 +182,7 @@ interface Report {
   readonly written: number;
 }
 
-const unseen = 'environment variables; members and installations that --member and --installation do not name';
+const unseen = 'environment variables are not imported, nor members and installations that no flag names';
 
 /** Formats the report of an import as text; `edits` are the calls that manual edits in the folder would send. */
 function textOf(report: Report, edits: readonly string[], isCheck: boolean): string {
@@ -179,17 +197,21 @@ function textOf(report: Report, edits: readonly string[], isCheck: boolean): str
   const left = skipped.map(({ what, code, reason }) => `${what}: ${reason}  [${code}]`);
   const listed = (label: string, lines: readonly string[]) =>
     lines.map((line, at) => (at === 0 ? [label, String(lines.length), line] : ['', '', line]));
-  const by = edits.length === 0 ? '' : `, by edits: ${edits.join(', ')}`;
-  const proved = [`plan of this folder: ${counted(proof.calls, 'call')}${by}`];
+  const calls = counted(proof.calls, 'call');
+  const proved =
+    edits.length === 0
+      ? `applying this folder sends ${calls} to the service`
+      : `applying this folder sends ${calls} to the service, because of edits by hand: ${edits.join(', ')}`;
   const paths = files.map(({ path }) => path).join(', ');
-  const wouldChange = `${files.length} would change${files.length === 0 ? '' : `: ${paths}`}`;
+  const wouldChange =
+    files.length === 0 ? 'no file would change' : `${counted(files.length, 'file')} would change: ${paths}`;
   const rows = [
     [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
     ...listed('observed', observed),
     ...listed('skipped', left),
     ...listed('fill in', toFillIn),
     ['unseen', unseen],
-    ...(proof.problems.length === 0 ? proved : proof.problems).map((line) => ['proof', line]),
+    ...(proof.problems.length === 0 ? [proved] : proof.problems).map((line) => ['proof', line]),
     ['files', isCheck ? wouldChange : `${written} written`],
   ];
   return `${columns(rows).join('\n')}\n`;

@@ -12,6 +12,7 @@ import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt, valueAt } from '../definitions.ts';
 import { documentsIn, readTexts } from '../documents/load.ts';
+import { unwritten } from '../output.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
 /** A file to write, with its old and its new text; `before` is undefined for a new file. */
@@ -21,7 +22,7 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** What an import folder contains. */
+/** The content of an import folder. */
 export interface FolderContent {
   /** The text of each file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
@@ -47,7 +48,7 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
     if (!isRecord(object['spec'])) continue;
     const key = JSON.stringify([kind, namespace, name]);
     const first = places.get(key);
-    if (first !== undefined) return { problem: `${place.file}: ${kind}/${name} is in ${first} too` };
+    if (first !== undefined) return { problem: `${place.file}: ${kind}/${name} is also in ${first}` };
     places.set(key, place.file);
     const { externalId } = object['spec'];
     if (typeof externalId !== 'string') continue;
@@ -72,7 +73,7 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send them.
+    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send the placeholders.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -83,8 +84,8 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Write the kustomization first, so that an import which is stopped leaves no file
-  // unlisted.
+  // Add only new files to an existing kustomization. Write the kustomization before the other files, so that it lists every file even if
+  // the import is stopped.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -95,24 +96,34 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
   return [listed, ...others].filter(({ before, after }) => before !== after);
 }
 
-/** Writes each file whole; stops between two files if the signal is aborted. Returns the number of files written. */
-export async function writeFiles(folder: string, changes: readonly FileChange[], signal: AbortSignal): Promise<number> {
+/** The number of files that an import has written, and the problem that kept it from writing the others. */
+export interface FilesWritten {
+  readonly written: number;
+  readonly problem?: string;
+}
+
+/** Writes each file whole; stops at the first file that cannot be written, or between two files if the signal is aborted. */
+export async function writeFiles(
+  folder: string,
+  changes: readonly FileChange[],
+  signal: AbortSignal,
+): Promise<FilesWritten> {
   let written = 0;
   for (const { path, after } of changes) {
     if (signal.aborted) break;
     const target = join(folder, path);
     const beside = `${target}.${process.pid}.tmp`;
-    await mkdir(dirname(target), { recursive: true });
     try {
+      await mkdir(dirname(target), { recursive: true });
       await writeFile(beside, after, { flag: 'wx' });
       await rename(beside, target);
     } catch (error) {
-      await rm(beside, { force: true });
-      throw error;
+      if (existsSync(beside)) await rm(beside);
+      return { written, problem: unwritten(target, error) };
     }
     written += 1;
   }
-  return written;
+  return { written };
 }
 
 function textOf(object: object, comment?: string): string {
@@ -146,13 +157,13 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     if (wanted === undefined) mine.deleteIn(path);
-    // Let the new scalar take the place of the old one, so that the comments of the old one stay.
+    // Change the value of an existing YAML scalar, not the scalar itself, so that its comments stay.
     else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Removes the policy Observe if its comment shows that import wrote it. Keeps an Observe that a person set or asked for. */
+/** Removes the policy Observe from a manifest if its comment shows that import set the policy. Keeps a policy that a person wanted. */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));
@@ -192,7 +203,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   };
   return {
     path: 'account.yaml',
-    after: textOf(object, 'The Secret is described in secrets/hosting-credentials.yaml.'),
+    after: textOf(object, 'The Secret with the credentials is in secrets/hosting-credentials.yaml.'),
   };
 }
 
@@ -223,7 +234,7 @@ function secretPath(name: string): string {
 
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: definedIn({ name, namespace }), stringData };
-  const comment = `Fill in, and do not commit: the Secret of ${what}. The service does not give its values away,\nand kustomization.yaml leaves this file out: apply it by hand, or make the Secret in another way.`;
+  const comment = `Fill in the Secret of ${what}, and do not commit it: the service does not show its values.\nkustomization.yaml leaves this file out: apply the file by hand, or create the Secret in a different way.`;
   return { path: secretPath(name), after: textOf(object, comment) };
 }
 

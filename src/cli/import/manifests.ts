@@ -24,7 +24,7 @@ export interface Draft {
   readonly ifAbsent?: readonly string[];
   /** Secrets that a person has to fill in, with a description of each of their keys. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
-  /** The reason why the resource is imported with the policy Observe; undefined if it is imported without. */
+  /** The reason why the resource is imported with the policy Observe; undefined if import sets no policy. */
   readonly observed?: { readonly code: string; readonly reason: string };
 }
 
@@ -81,7 +81,7 @@ export function draftsOf(
   for (const alert of alerts) {
     const { alertId: id, contactPointIds = [], description = '' } = alert;
     if (contactPointIds.length === 0) {
-      skip(`alert ${id}`, 'it tells no contact point, and a MetricAlert needs one');
+      skip(`alert ${id}`, 'the alert has no contact point, but a MetricAlert needs one');
       continue;
     }
     const shown = { contactPointRefs: contactPointIds.map(refTo), ...alertFields(alert, nameOf(id)) };
@@ -92,7 +92,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show which environment it protects');
+      skip(`protection ${id}`, 'the service does not show the environment of the protection');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -169,11 +169,11 @@ function slugOf(text: string): string {
 
 const theirs = {
   code: 'ManagedElsewhere',
-  reason: 'its description carries the mark of an operator: a resource manages it',
+  reason: 'the description of the alert shows that a resource of an operator manages the alert',
 };
 const sentAnew = {
   code: 'SentAnew',
-  reason: 'the service shows no installation, so adopting it sends POST /solutions once more',
+  reason: 'the service does not list installations, so managing one would send POST /solutions again',
 };
 
 /** Returns the fields of an alert that the service shows; a field with its default value is undefined. */
@@ -251,7 +251,7 @@ interface PointSettings {
 
 const pointTypes: Readonly<Record<string, PointSettings>> = {
   email: { way: 'email' },
-  webhook: { way: 'webhook', secrets: { url: 'the URL that is called', password: 'the password' } },
+  webhook: { way: 'webhook', secrets: { url: 'the URL that the webhook calls', password: 'the password' } },
   chat_webhook_a: { way: 'chatA', secrets: { webhookUrl: 'the incoming webhook' } },
   chat_webhook_b: { way: 'chatB', secrets: { webhookUrl: 'the workflow webhook' } },
   chat_webhook_c: { way: 'chatC', secrets: { webhookUrl: 'the incoming webhook' } },
@@ -279,7 +279,8 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const typed = way === undefined ? { type } : { [way]: settings };
   const spec = { ...(shown !== name && { name: shown }), externalId: id, ...typed };
   const secrets = needed.length === 0 ? [] : [{ name: secretName, keys: Object.fromEntries(needed) }];
-  const reason = `settings not readable; fill them in${secrets.length > 0 ? `, and secrets/${secretName}.yaml` : ''}`;
+  const files = secrets.length > 0 ? `this file and secrets/${secretName}.yaml` : 'this file';
+  const reason = `the service did not show the settings; fill in ${files}`;
   if (config === undefined) return { spec, own: ['name'], secrets, observed: { code: 'NeedsSecret', reason } };
   const inWay = (fields: readonly string[]) => fields.map((field) => `${way}.${field}`);
   const own = [...texts.map(([field]) => field), ...(addresses.length > 0 ? ['addresses'] : [])];

@@ -15,7 +15,7 @@ export type Proof = Awaited<ReturnType<typeof proved>>;
 
 /**
  * Runs the operator on the resources in memory; gives the policy `Observe` to each resource that would send something. Returns the resources
- * that send nothing then, those that cannot be written, and how many calls are still sent: none unless the proof failed.
+ * to write, those that cannot be written, and the number of calls that are still sent: 0 unless the proof failed.
  */
 export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string) {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
@@ -24,7 +24,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Repeat the run after some resources got Observe, because others refer to them. Two repeats are enough for three levels of references.
+  // Repeat the run after some resources got Observe, because other resources refer to them. Two repeats suffice for three levels.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = Map.groupBy(played.calls, ({ object }) => object);
@@ -33,12 +33,15 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
         drafts: valid,
         skipped,
         calls: played.calls.length,
-        problems: [...played.failures, ...(played.isQuiet ? [] : ['it did not come to rest'])],
+        problems: [
+          ...played.failures,
+          ...(played.isQuiet ? [] : ['the operator in memory still sent calls after six hours of its virtual clock']),
+        ],
       };
     valid = valid.map((draft) => {
       const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];
       const sent = calls.map(({ request }) => request.endpoint).join(', ');
-      const observed = { code: 'NotEqual', reason: `managing it would send ${sent}` };
+      const observed = { code: 'NotEqual', reason: `managing the object would send ${sent}` };
       return calls.length === 0 ? draft : { ...draft, observed };
     });
   }

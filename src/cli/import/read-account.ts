@@ -31,20 +31,20 @@ interface Unread {
   readonly message: string;
 }
 
-/** The content of an account. A list that could not be read completely is empty here, and reported as a gap. */
+/** The content of an account. A list that could not be read completely is empty, and `gaps` has the reason. */
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
-/** What to read of an account: the resources of some kinds, or of all kinds if none is named, and some memberships. */
+/** The parts of an account to read: the objects for some kinds, or for all kinds if none is named, and some memberships. */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
-  /** Whether to read recovery points and sources too: no manifest holds them, but a plan needs them. */
+  /** True to read recovery points and protectable environments too: no manifest holds them, but a plan needs them. */
   readonly recovery?: boolean;
   /** Called after the lists are read, with the number of lists and the number of reads that follow. */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 
-/** How many catalogs the proof of an import reads: app presets, database presets and solutions. */
+/** The number of catalogs that the proof of an import reads: app presets, database presets and solutions. */
 const catalogs = 3;
 
 /** Makes a function that collects lists of an account. If a list cannot be read completely, the result is empty and a gap is reported. */
@@ -73,7 +73,7 @@ export async function readAccount(
     list(appEnvsOf(accountId), 'the list of environments'),
     list(contactPointsOf(accountId), 'the list of contact points'),
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
-    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of what may be protected') : [],
+    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of environments that may be protected') : [],
   ]);
   const of = <Item>(kind: string, items: readonly Item[]) => (isWanted(kind) ? items : []);
   const wantedApps = of('HostedApp', apps);
@@ -104,7 +104,7 @@ export async function readAccount(
   };
 }
 
-/** Reads the settings of contact points, and stops when the service refuses one read. Secrets stay wrapped. */
+/** Reads the settings of contact points, and stops when the service refuses one read. Secret values stay wrapped in `Secret`. */
 async function settingsOf(reader: Pick<AccountReader, 'read'>, points: readonly ContactPointItem[]) {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
   for (const { contactPointId } of points) {
@@ -124,14 +124,19 @@ export async function readWhole<Item>(
   const seen = new Set<string>();
   for (let request = read.first; ;) {
     const page = JSON.stringify(request.query);
-    if (seen.has(page)) return { why: 'malformed', message: `${request.endpoint}: the pages of the list do not end` };
+    if (seen.has(page))
+      return { why: 'malformed', message: `${request.endpoint}: the pages of the list repeat and never end` };
     seen.add(page);
     const reading = await reader.read(request);
     if (reading.is === 'failed') return { why: reading.why, message: reading.message };
-    if (reading.status === 404) return { why: 'notFound', message: `${request.endpoint}: the service has none` };
+    if (reading.status === 404)
+      return { why: 'notFound', message: `${request.endpoint}: the service has no such object` };
     const found = read.items(reading.body);
     if (found === undefined)
-      return { why: 'malformed', message: `${request.endpoint}: the answer is not what the interface promises` };
+      return {
+        why: 'malformed',
+        message: `${request.endpoint}: the answer does not have the form that the interface describes`,
+      };
     for (const item of found) items.set(read.idOf(item), item);
     const next = read.next?.(reading.body);
     if (next === undefined) return { items: [...items.values()] };

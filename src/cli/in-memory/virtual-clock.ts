@@ -4,7 +4,7 @@ import type { Clock, Entropy } from '../../base/time.ts';
 export class VirtualClock implements Clock {
   protected now = 0;
   protected wallAhead: number;
-  /** The timers that have not fired, those first that fire first. */
+  /** The timers that have not fired yet, the earliest first. */
   protected readonly timers: { readonly at: number; readonly wake: () => void }[] = [];
 
   /** Starts the clock at a fixed date by default, so that printed times are the same in every run. */

@@ -30,5 +30,5 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
       if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
     }
   }
-  throw new Error(`Secret ${namespace}/${secretName} could not be made`);
+  throw new Error(`Secret ${namespace}/${secretName} could not be created`);
 }

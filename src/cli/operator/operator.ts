@@ -12,7 +12,7 @@ import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+/** The parts that an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
@@ -42,7 +42,7 @@ export function createOperator(options: OperatorOptions) {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tells the engine and all other watches that the cluster was restored, because their own lists may not show this. */
+  /** Tells the engine and all other watches that the cluster was restored, because the lists of those watches may not show the restore. */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -109,7 +109,7 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` first. */
+    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` milliseconds first. */
     act: (holdMs: number) => {
       if (holdMs > 0) engine.quarantine(holdMs);
       engine.start();
@@ -130,6 +130,6 @@ export function createOperator(options: OperatorOptions) {
 
 function found(resources: ReadonlyMap<string, Resource>, kind: string): Resource {
   const resource = resources.get(kind);
-  if (resource === undefined) throw new Error(`${kind} is not a kind of ours`);
+  if (resource === undefined) throw new Error(`the operator has no kind ${kind}`);
   return resource;
 }

@@ -19,7 +19,8 @@ export async function preflight(
   const { namespace, operatorNamespace } = plans;
   const tooOld = await ageProblemOf(api);
   if (tooOld !== undefined) return tooOld;
-  const where = namespace === undefined ? 'all namespaces; or watch one with --namespace' : `namespace ${namespace}`;
+  const where =
+    namespace === undefined ? 'all namespaces (use --namespace to watch only one)' : `namespace ${namespace}`;
   for (const resource of listed(plans)) {
     const look = () => api.list(resource, { limit: 1, metadataOnly: true, namespace });
     const problem = await problemOf(look, `list ${resource.plural} in ${where}`, plans);
@@ -33,7 +34,7 @@ export async function preflight(
   return undefined;
 }
 
-/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the next requests show what is wrong. */
+/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the next requests will show the problem. */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();
@@ -66,13 +67,13 @@ async function problemOf(
     if (!(error instanceof KubeError)) throw error;
     switch (error.reason) {
       case 'notFound':
-        return 'the cluster does not know our resources; install the CRDs: kubectl apply -f crds/';
+        return 'the cluster does not have the CRDs of the operator; install them: kubectl apply -f crds/';
       case 'forbidden': {
         const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
         return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
       }
       case 'unauthorized':
-        return `${title}: the cluster does not accept our credentials; renew the kubeconfig or the service account`;
+        return `${title}: the cluster does not accept the credentials of the operator; renew the kubeconfig or the service account`;
       default:
         return `${title}: the cluster cannot be used: ${error.message}`;
     }

@@ -1,4 +1,4 @@
-/** `apphosting plan`: shows the calls that applying some documents would send to the service, without sending them. */
+/** `apphosting plan`: shows the calls that applying some manifests would send to the service, without sending them. */
 import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import {
@@ -36,29 +36,36 @@ type Gate = (typeof gates)[number];
 export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
-    'Shows what applying these documents would change in the service: the real operator runs them in this process, against\nwhat it reads of the account, and nothing but reads is ever sent.',
+    'Shows what applying these manifests would change in the service. The operator itself runs on the manifests in this process,\nwith the data of the account that it reads from the service. It sends nothing but reads.',
   operand: 'optional',
   flags: {
-    filename: { short: 'f', ...text('the documents, as kubectl takes them: the same as the argument', 'DIR|FILE|-') },
+    filename: {
+      short: 'f',
+      ...text('the folder or file with the manifests; use this flag or the argument', 'DIR|FILE|-'),
+    },
     ...accountFlags,
     snapshot: text(
-      'a file that apphosting import --snapshot made, in place of the service: no credential is needed',
+      'a file that apphosting import --snapshot made, to read instead of the service; no credential is needed',
       'FILE',
     ),
     ...clusterFlags,
     context: text(
-      'also read the live resources of this context: then fields that the service never shows are known too',
+      'also read the resources in the cluster of this context, which show fields that the service hides',
       'NAME',
     ),
     operatorNamespace: operatorNamespaceFlag,
     base: text(
-      'the documents as they were before: the plan shows only what changed, and deletes what is no longer there',
+      'the manifests before the change: the plan shows only the difference, and deletes resources that are no longer in the manifests',
       'DIR|FILE',
     ),
-    only: list('show only this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
-    detailedExitcode: { help: 'end with 2 when there is anything to do; what cannot be told (?) alone is not' },
+    only: list(
+      'show only the changes of this resource',
+      'KIND/NAME',
+      z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
+    ),
+    detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows with the mark ? do not count' },
     failOn: {
-      help: 'end with 3 when the plan has any of these: delete, restart, access, unknown',
+      help: 'end with exit code 3 if the plan has any of these: delete, restart, access, unknown',
       value: 'LIST',
       schema: z
         .string()
@@ -73,11 +80,11 @@ export const planCommand = {
       '60000',
       [200, 10_000_000],
     ),
-    name: text('the name of the plan in its comment; without it, the name of the folder', 'NAME'),
+    name: text('the name of the plan in the pull request comment; by default the name of the folder', 'NAME'),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
   notes: [
-    'Exit codes: 0 fine, 1 something could not be told, 2 findings (with --detailed-exitcode: or changes), 3 --fail-on, 64 usage.',
+    'Exit codes: 0 success, 1 the plan may be incomplete, 2 there are findings (with --detailed-exitcode: or changes), 3 the plan has something that --fail-on names, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -87,7 +94,8 @@ type PlanSettings = Settings<(typeof planCommand)['flags']>;
 export const plan = command(planCommand, async ({ settings, operand, cluster: given }) => {
   const path = operand ?? settings.filename;
   if (path === undefined) throw new UsageError('it needs DIR|FILE|-');
-  if (operand !== undefined && settings.filename !== undefined) throw new UsageError('the documents are named twice');
+  if (operand !== undefined && settings.filename !== undefined)
+    throw new UsageError('the manifests are named twice, as the argument and by --filename');
   await using cluster = await openClusterIfNamed(settings, given);
   const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
   const wanted = sortDocuments(await loadDocuments(path), namespace);
@@ -115,7 +123,7 @@ async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>
   };
 }
 
-/** Opens the accounts that the documents refer to: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
+/** Opens the accounts that the manifests refer to: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
 async function* openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,
@@ -146,14 +154,14 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
   return planAsText(made, { wide: output === 'wide', paint: paintFor(color, process.stdout) });
 }
 
-/** Chooses the exit code of a plan; that of an incomplete plan wins over all others. */
+/** Chooses the exit code of a plan; an incomplete plan has the code `unknown`, whatever else it contains. */
 export function exitCodeOf(made: Plan, settings: Pick<PlanSettings, 'failOn' | 'detailedExitcode'>): number {
   if (!made.complete) return exitCodes.unknown;
   const isRestart = ({ action, note = '' }: PlanRow) => action === 'deploy' || note.includes('restarts');
   const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  // A row of unknown fields is no change: most contact points have one, because the service hides some of their fields.
+  // Do not count a row of unknown fields as a change: most contact points have one, because the service hides some of their fields.
   const isChange = made.rows.some(({ action }) => action !== 'unknown');
   return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

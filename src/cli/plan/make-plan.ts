@@ -1,4 +1,4 @@
-/** Makes a plan from the documents, the accounts of the service and, if given, the state of the cluster. */
+/** Makes a plan from the manifests, the accounts of the service and, if given, the state of the cluster. */
 import { itemsRead, type AccountReader } from '../account/reader.ts';
 import type { Finding, Plan } from './model.ts';
 import { databasePresetsOf } from '../../hosting/requests.ts';
@@ -16,11 +16,11 @@ import { isIdUnknown, permissive, presumed, specOf, standInAccounts, type Scene,
 /** The input from which a plan is made. */
 export interface PlanInput {
   readonly name: string;
-  /** The name that messages use for the documents. */
+  /** The path of the manifests, which messages show. */
   readonly from: string;
-  /** The documents that would be applied. */
+  /** The manifests that would be applied. */
   readonly wanted: Sorted;
-  /** The documents before the change, if `--base` gives them. */
+  /** The manifests before the change, if `--base` gives them. */
   readonly base?: Sorted | undefined;
   /** The objects in the cluster, and the reasons why others could not be read; undefined if no cluster is read. */
   readonly live?: ObjectsRead | undefined;
@@ -43,8 +43,9 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   ];
   const isEmpty = wanted.scene.objects.length === 0 && (base?.scene.objects.length ?? 0) === 0;
   if (isEmpty && wanted.findings.length === 0) {
-    const none = `none of its ${wanted.others} resources is of apphosting.dev`;
-    const message = `${from}: ${wanted.others === 0 ? 'there is nothing in it' : none}`;
+    const none = `none of the ${wanted.others} resources is of the API group apphosting.dev`;
+    const why = wanted.others === 0 ? 'the manifests contain no resources' : none;
+    const message = `${from}: ${why}`;
     return planOf(input, { findings: [incomplete('NoResources', message)] });
   }
   findings.push(...unreadAccounts(cast.after, readers));
@@ -57,7 +58,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     // The earlier spec of a resource shows the fields that the service hides, so these fields count as known.
     hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
-    whyDeleted: `in --base, not in ${from}`,
+    whyDeleted: `the resource is in --base, but not in ${from}`,
     appName: (appId) => appNameIn(readers, appId),
     isDatabase: (preset) => isDatabaseIn(readers, preset),
   };
@@ -77,18 +78,18 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'the plan did not settle within six hours of its virtual clock';
+const notQuiet = 'the operator in memory still sent calls after six hours of its virtual clock';
 
 /** Makes a finding that marks the plan as incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
   return { code, incomplete: true, message };
 }
 
-/** Reports the resources that `--only` names but no document has. */
+/** Reports the resources that `--only` names but no manifest defines. */
 function strangers(only: readonly string[], objects: readonly ParsedObject[]): readonly Finding[] {
   const known = new Set(objects.map(({ key }) => keyInWords(key)));
   const unknown = only.filter((one) => !known.has(one));
-  return unknown.map((one) => incomplete('NoResources', `--only ${one}: no document has it`));
+  return unknown.map((one) => incomplete('NoResources', `--only ${one}: no manifest defines this resource`));
 }
 
 /** Reports an account if the service answered no read of it. Public catalogs do not count; they are the reads without a query. */
@@ -147,7 +148,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   const standIns = objects.filter((one) => one.kind.life === 'account' && !isOurs(one));
   return standIns.map(
     (one) =>
-      `${keyInWords(one.key)} is not among the documents: it is taken to be account ${String(specOf(one)['externalId'])}`,
+      `${keyInWords(one.key)} is not in the manifests: the plan assumes that it is account ${String(specOf(one)['externalId'])}`,
   );
 }
 
@@ -159,9 +160,9 @@ function boundByName(played: Played, { objects }: Known): readonly string[] {
     return !nameless.has(kind) && free.has(key) && isAdopted;
   }).length;
   if (count === 0) return [];
-  const words = count === 1 ? 'resource names' : 'resources name';
+  const without = count === 1 ? 'resource has' : 'resources have';
   return [
-    `${count} ${words} no id: an object of the same name in the service is taken for theirs; --context reads the real ids`,
+    `${count} ${without} no id: the plan uses the object of the same name in the service; --context reads the real ids`,
   ];
 }
 
@@ -174,8 +175,8 @@ function unreadAccounts({ objects }: Scene, readers: readonly AccountReader[]): 
   return objects.flatMap((one): Finding[] => {
     const accountId = specOf(one)['externalId'];
     if (one.kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
-    const others = readers.length === 0 ? 'nothing is' : `only ${[...known].join(', ')} is`;
-    return [{ ...incomplete('NoCredential', `account ${accountId} is not read: ${others}`), ...partsOfKey(one.key) }];
+    const message = `account ${accountId} is not read; accounts that are read: ${[...known].join(', ') || 'none'}`;
+    return [{ ...incomplete('NoCredential', message), ...partsOfKey(one.key) }];
   });
 }
 

@@ -1,11 +1,11 @@
-/** Collects the Secrets and ConfigMaps of a plan: given ones, and placeholders for those that a spec only refers to. */
+/** Collects the Secrets and ConfigMaps of a plan: those in the manifests, and placeholders for those that a spec only refers to. */
 import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { specOf, type Materials, type Scene } from './scenes.ts';
 
-/** The beginning of each made-up token, which the id of the account follows. */
+/** The prefix of the tokens that a plan makes up; the id of an account follows the prefix. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
@@ -31,14 +31,14 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, metadata.namespace, name);
-      // Somebody else fills a Secret that is empty in the documents. A Secret with other keys really lacks this key.
+      // Make placeholders only for a Secret without any value in the manifests. A Secret with some values really lacks the other keys.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }
 
-/** Makes up a credentials Secret for each account; its token leads to the data that was read of this account. */
+/** Makes up a credentials Secret for each account. The service in memory finds the data of an account by the token in its Secret. */
 function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return objects.flatMap((one) => {
     const spec = specOf(one);

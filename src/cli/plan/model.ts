@@ -3,15 +3,20 @@ import { z } from 'zod';
 
 const Field = z
   .strictObject({
-    name: z.string().describe('The field, in the words of the service: threshold, config.url.'),
-    before: z.json().optional().describe('What the service shows now. Absent where it shows nothing.'),
+    name: z.string().describe('The name of the field in the service, such as threshold or config.url.'),
+    before: z.json().optional().describe('The value that the service shows now. Absent if the service shows no value.'),
     after: z
       .json()
       .optional()
-      .describe("The value that is sent; ? for one that only the service's answer will show. Absent for a secret."),
-    secret: z.boolean().optional().describe('The value is a secret: only that it changes is shown.'),
+      .describe(
+        'The value that is sent; ? if only the answer of the service will show the value. Absent for a secret.',
+      ),
+    secret: z
+      .boolean()
+      .optional()
+      .describe('True if the value is a secret: the plan shows only that the value changes.'),
   })
-  .describe('One field of a call.');
+  .describe('One field that a call to the service sends.');
 
 const Row = z
   .strictObject({
@@ -23,19 +28,24 @@ const Row = z
     kind: z.string(),
     namespace: z.string(),
     name: z.string(),
-    call: z.string().optional().describe('The method and path, such as PATCH /alert. Absent where nothing is sent.'),
+    call: z
+      .string()
+      .optional()
+      .describe('The method and path of the call, such as PATCH /alert. Absent if nothing is sent.'),
     fields: z.array(Field),
     note: z.string().optional(),
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe('What the operator would do for one resource, or what cannot be told of it.');
+  .describe(
+    'A call that the operator would send for a resource, or something that the plan cannot know about the resource.',
+  );
 
 const Finding = z
   .strictObject({
     code: z
       .enum(['Unreadable', 'Invalid', 'Duplicate', 'Stalled', 'ReadFailed', 'NotQuiet', 'NoResources', 'NoCredential'])
-      .describe('Which kind of finding it is.'),
+      .describe('The kind of the finding.'),
     incomplete: z.boolean().describe('True if the plan may be incomplete because of this finding.'),
     message: z.string(),
     kind: z.string().optional(),
@@ -44,37 +54,41 @@ const Finding = z
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe('Something that is wrong with the documents or with what was read.');
+  .describe('A problem of the manifests, or of reading the service or the cluster.');
 
 /** The schema of a plan, which `apphosting plan -o json` prints. */
 export const Plan = z
   .strictObject({
     format: z.literal('apphosting-plan'),
     version: z.literal(1),
-    name: z.string().describe('The name of the plan, by which an earlier comment is found and updated.'),
+    name: z
+      .string()
+      .describe('The name of the plan, by which a tool finds the earlier pull request comment to update.'),
     accounts: z.array(
       z.strictObject({
         accountId: z.string(),
         endpoint: z.string(),
-        asOf: z.string().describe('The time of the reads.'),
+        asOf: z.string().describe('The time at which the account was read.'),
       }),
     ),
-    complete: z
-      .boolean()
-      .describe('False where something could not be read: then there may be more to do than is listed.'),
-    rows: z.array(Row).describe('What applying the documents would change.'),
-    drift: z.array(Row).describe('What differs already before, and is not caused by the documents.'),
+    complete: z.boolean().describe('False if something could not be read, so that the plan may lack changes.'),
+    rows: z.array(Row).describe('The changes that applying the manifests would cause.'),
+    drift: z
+      .array(Row)
+      .describe(
+        'The differences between the resources and the service that exist already, before the manifests are applied.',
+      ),
     findings: z.array(Finding),
     notes: z.array(z.string()),
-    counts: z.record(z.string(), z.int()).describe('How many rows there are of each action.'),
+    counts: z.record(z.string(), z.int()).describe('The number of rows of each action.'),
     reads: z.strictObject({ asked: z.int(), answered: z.int() }),
     calls: z.strictObject({
-      total: z.int().describe('How many calls change something.'),
+      total: z.int().describe('The number of calls that change something in the service.'),
       requestsPerSecond: z.number(),
-      seconds: z.int().describe('How long they take at least at that pace.'),
+      seconds: z.int().describe('The shortest time for all calls, in seconds, at `requestsPerSecond`.'),
     }),
   })
-  .describe('What `apphosting plan -o json` prints.');
+  .describe('A plan, as `apphosting plan -o json` prints it.');
 
 export type Plan = z.output<typeof Plan>;
 export type PlanRow = Plan['rows'][number];

@@ -33,8 +33,8 @@ function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readon
   const left = rows.length - kept;
   const shown = rows.slice(0, kept);
   const table = rows.length <= 5 ? [...head, ...shown] : details(`All ${rows.length}`, shown);
-  const cut = left > 0 ? ['', `${counted(left, 'more row')} did not fit.`] : [];
-  const differs = details(`Already different, and not caused by this: ${drift.length}`, drift);
+  const cut = left > 0 ? ['', `${counted(left, 'more row')} did not fit into the comment.`] : [];
+  const differs = details(`Differences that exist already, without these manifests: ${drift.length}`, drift);
   const headline = countsInWords(plan).replace(/\d+ deletes?/, (words) => `**${words}**`);
   return [
     markerOf(plan),
@@ -51,7 +51,7 @@ function pageOf(plan: Plan, rows: readonly string[], kept: number, drift: readon
 
 const head = ['| | Resource | Call | Fields |', '|-|-|-|-|'];
 
-/** Writes a table that a reader opens by its summary. */
+/** Writes a Markdown table that is folded until a reader clicks on its summary. */
 function details(summary: string, rows: readonly string[]): readonly string[] {
   return [`<details><summary>${summary}</summary>`, '', ...head, ...rows, '', '</details>'];
 }
@@ -63,7 +63,7 @@ function warnings(plan: Plan): readonly string[] {
   const listed = (rows: readonly PlanRow[]) => fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
   const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
   const lines = [
-    ...(plan.complete ? [] : ['**Incomplete: something could not be read, and there may be more to do than this.**']),
+    ...(plan.complete ? [] : ['**Incomplete: something could not be read, so there may be more changes than these.**']),
     ...(deleted.length === 0 ? [] : [`**Deletes** ${listed(deleted)}.`]),
     ...restartsOf(deployed),
     ...(access.length === 0 ? [] : [`**Changes access** ${listed(access)}.`]),

@@ -21,7 +21,7 @@ export function planAsText(plan: Plan, options: { readonly wide: boolean; readon
   const table = (rows: readonly PlanRow[], indent: string) =>
     columns(rows.map((row) => [`${indent}${marks[row.action].sign} ${titleOf(row)}`, ...cellsOf(row, wide)]));
   const lines = table(plan.rows, '').map((line, at) => paint(marks[plan.rows[at]?.action ?? 'unknown'].colour, line));
-  const head = `already different, and not caused by this (${plan.drift.length}):`;
+  const head = `differences that exist already, without these manifests (${plan.drift.length}):`;
   const titles = [...new Set(plan.drift.map(titleOf))].join(', ');
   const drift = plan.drift.length === 0 ? [] : wide ? [head, ...table(plan.drift, '  ')] : [`${head} ${titles}`];
   const findings = plan.findings.map((finding) => paint('red', findingAsText(finding)));
@@ -65,7 +65,7 @@ export function fieldInWords({ name, secret, before, after }: PlanField, style =
 /** Writes a value on one line, and cuts the line if it is too long. */
 function valueAsText(value: unknown): string {
   const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
-  return text.length > longest ? `${text.slice(0, longest - 1)}…` : text;
+  return text.length > longest ? text.slice(0, longest - 1).concat('…') : text;
 }
 
 /** Writes a finding on one line, which begins with its file and line. */
@@ -94,8 +94,8 @@ export function summaryOf(plan: Plan): string {
     .at(-1);
   const when = at === undefined ? '' : `, ${at}Z`;
   const { total, seconds, requestsPerSecond } = plan.calls;
-  const pace = `at least ${seconds} s at ${requestsPerSecond} requests/s`;
-  const time = total === 0 ? '' : ` ${counted(total, 'call')}, ${pace}.`;
-  const warning = plan.complete ? '' : ' INCOMPLETE: there may be more to do than this.';
+  const calls = counted(total, 'call');
+  const time = total === 0 ? '' : ` ${calls}, at least ${seconds} s at ${requestsPerSecond} requests/s.`;
+  const warning = plan.complete ? '' : ' INCOMPLETE: something could not be read, so there may be more changes.';
   return `${countsInWords(plan)}. ${answered} of ${asked} lists read${when}.${time}${warning}`;
 }

@@ -35,7 +35,7 @@ export interface PlannedCall {
   readonly object: string;
   readonly words: string;
   readonly request: Request;
-  /** The object of the service right before the call. */
+  /** The object in the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
   /** The answer that the service is assumed to give; new ids in it exist only in this run. */
@@ -46,15 +46,15 @@ export interface PlannedCall {
 export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 
 /**
- * How long no call may have been sent until the engine counts as finished. This is longer than several polls, and longer than the pause
- * between the two reads that prove that an object is absent.
+ * The time without a call after which the engine counts as finished. It is longer than several polls, and longer than the pause between the
+ * two reads that prove that an object is absent.
  */
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
 /**
  * Runs the engine in memory with the objects `before` the change, if known, and then with those `after` it. Returns the calls, the objects of
- * the operator's kinds at the end, the messages of the reads that failed, and whether it came to rest before the time limit.
+ * the operator's kinds at the end, the messages of the reads that failed, and whether the engine stopped sending calls before the time limit.
  */
 export async function rehearse(before: Scene | undefined, after: Scene, readers: readonly AccountReader[]) {
   const stage = new Stage(readers);
@@ -100,7 +100,7 @@ class Stage {
     const hosting = openHosting({
       ...around,
       callMs: 30_000,
-      // Loose host rules are safe here: every request is answered in this process.
+      // Allow every host, because every request of a plan is answered in this process.
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
       wire: async (request) => {
         const token = request.headers['authorization'] ?? '';
@@ -119,7 +119,7 @@ class Stage {
       events: { record: () => undefined },
       troubles: { failed: () => false, went: () => undefined },
       leadership: { mayAct: () => undefined },
-      key: new OperatorKey(new Secret('a key that no operator has, for a plan')),
+      key: new OperatorKey(new Secret('the key of the operator in a plan')),
       operatorNamespace,
       labelsOf: () => ({}),
       settings: {
@@ -248,7 +248,7 @@ class Stage {
   }
 }
 
-/** Lists the environments that the documents expect for an app of this name; if they expect none, lists one with the name `?`. */
+/** Lists the environments that the manifests expect for an app of this name; if there are none, lists one with the name `?`. */
 function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
   const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;
   const keys = new Set(objects.filter((one) => one.kind === hostedApp && isApp(one)).map(({ key }) => key));

@@ -14,7 +14,7 @@ import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 export interface Known {
   /** The objects before and after the change that is planned. */
   readonly objects: readonly ParsedObject[];
-  /** The file and line of each resource in the documents, by the key of the resource. */
+  /** The file and line of each resource in the manifests, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   /** The keys of resources whose hidden fields are known: the service hides them, but the cluster or --base shows them. */
   readonly hiddenKnown: ReadonlySet<string>;
@@ -27,15 +27,15 @@ export interface Known {
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
-/** Matches the mark of the operator at the end of a description in the service. */
+/** Matches the text that the operator adds to the end of a description, to recognise the objects that it has created. */
 export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
 
-/** Removes control characters and the operator's mark from a text of the service, so that it can be printed. */
+/** Removes control characters, and the text that the operator adds to descriptions, so that a text of the service can be printed. */
 function plainText(text: string): string {
   return printable(text.replace(markForm, ''));
 }
 
-/** Returns the sorted rows of a plan: changes that the documents cause, and drift that exists anyway. */
+/** Returns the sorted rows of a plan: changes that the manifests cause, and drift that exists anyway. */
 export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift'> {
   const names = namesOfIds(played.objects);
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
@@ -62,7 +62,7 @@ export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: K
   const waiting = Map.groupBy(rows.filter(isWaiting), (row) => accountOf.get(keyOfRow(row)) ?? '');
   const others = new Set(rows.filter((row) => !isWaiting(row)));
   const accounts = [...waiting].map(([key, [first, ...more]]): PlanRow => {
-    const count = `${more.length + 1} ${more.length === 0 ? 'resource waits' : 'resources wait'} for it`;
+    const count = `${more.length + 1} ${more.length === 0 ? 'resource waits' : 'resources wait'} for this account`;
     const own = [...others].find((row) => row.action === 'unknown' && keyOfRow(row) === key);
     if (own !== undefined) others.delete(own);
     const row = own ?? { action: 'unknown', ...partsOfKey(key), fields: [], ...places.get(key) };
@@ -128,7 +128,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
   if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
-    return 'then the service gives it an environment, id ?, taken to be called as its AppEnvironment says';
+    return 'the service then creates an environment of the database, id ?; the plan takes its name from the AppEnvironment';
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
     const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
@@ -142,20 +142,23 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
 function solutionNote({ request, words, answer }: PlannedCall): string {
   const id = request.body?.['installationId'];
   if (id !== undefined)
-    return words.startsWith('upgrade') ? 'deploys another agent image' : 'creates only its missing components: ?';
+    return words.startsWith('upgrade')
+      ? 'deploys a different agent image'
+      : 'creates only the missing components of the solution; the plan does not know which';
   const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
-  return plainText(`makes ${names.length === 0 ? '?: the catalog shows no components' : names.join(', ')}`);
+  if (names.length === 0) return 'creates components that the catalog does not show';
+  return plainText(`creates ${names.join(', ')}`);
 }
 
 /** Says under which conditions the operator sends a recovery request. */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
-    return 'once, and only while no other operation is under way';
+    return 'the request is sent once, and only while no other operation is in progress';
   const asked = objects.find(({ key }) => key === object);
   const { scope, validUntil } = asked === undefined ? {} : specOf(asked);
   const flags = ['--enable-activation', ...(scope === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(validUntil));
-  return `once, and only if the operator runs with ${flags.join(' and ')} since before this resource is created, until ${until}`;
+  return `the request is sent once, until ${until}, and only if the operator was started with ${flags.join(' and ')} before this resource is created`;
 }
 
 /** Lists the fields that only the answer of the service will show, such as new ids. */
@@ -240,7 +243,7 @@ function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, strin
   return new Map(bound.map(({ key, status: { memory } }) => [memory.id ?? '', keyInWords(key)]));
 }
 
-/** Makes the row for what a plan cannot know about an object: what the object waits for, or fields that the service never shows. */
+/** Makes the row for things that a plan cannot know about an object: why the object waits, or fields that the service never shows. */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
   known: Known,
@@ -252,19 +255,24 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Do not report a request that was sent as unknown: the plan ends before the service has finished the request.
+  // Make no row for a recovery request that was sent: the plan ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
   if (ready?.status !== 'True')
-    return row([], ready === undefined ? 'nothing is known of it yet' : `${ready.reason}: ${ready.message}`);
+    return row(
+      [],
+      ready === undefined
+        ? 'the operator has not reported a status of the resource yet'
+        : `${ready.reason}: ${ready.message}`,
+    );
   const unverified = Array.isArray(shown['unverified']) ? (shown['unverified'] as unknown[]) : [];
   if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
   if (isOnlyObserved(object)) return [];
   return row(
     unverified.map((field) => ({ name: String(field) })),
-    'never shown; sent if changed',
+    'the service hides these fields; changes are sent',
   );
 }
 

@@ -1,4 +1,4 @@
-/** Builds the objects of a rehearsal from the documents. A rehearsal runs the engine in memory. */
+/** Builds the objects of a rehearsal from the manifests. A rehearsal runs the engine in memory. */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { keyOf, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -17,13 +17,13 @@ export interface Scene {
   readonly materials: Materials;
 }
 
-/** The documents that a plan can use, and the problems of the others. */
+/** The manifests that a plan can use, and the problems of the others. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   readonly findings: readonly Finding[];
   readonly notes: readonly string[];
-  /** The number of documents of kinds that the operator does not have. */
+  /** The number of manifests of kinds that the operator does not have. */
   readonly others: number;
 }
 
@@ -36,7 +36,7 @@ export function objectOf(
   texts: Pick<ObjectMeta, 'labels' | 'annotations'> = {},
 ): ParsedObject {
   const found = kindOf(kind);
-  if (found === undefined) throw new Error(`${kind} is not a kind of ours`);
+  if (found === undefined) throw new Error(`the operator has no kind ${kind}`);
   const place = namespace === '' ? {} : { namespace };
   const metadata = { ...texts, name, ...place, uid: '', resourceVersion: '', creationTimestamp: '' };
   return parseStored(found, { apiVersion: `${group}/${version}`, kind, metadata, spec });
@@ -47,7 +47,7 @@ export function specOf({ object: { spec } }: Pick<ParsedObject, 'object'>): Read
   return isRecord(spec) ? spec : {};
 }
 
-/** Sorts documents into the operator's kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
+/** Sorts manifests into the operator's kinds, Secrets, ConfigMaps and others; reports what the API server would refuse. */
 export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fallbackNamespace: string): Sorted {
   const objects: ParsedObject[] = [];
   const materials = new Map<string, Readonly<Record<string, string>>>();
@@ -71,7 +71,7 @@ export function sortDocuments({ loaded: all, unreadable, notes }: Documents, fal
         places.set(key, place);
         if (flaws.length === 0) objects.push(objectIn(loaded, namespace));
       } else {
-        const message = `it is in ${first.file}:${first.line} too`;
+        const message = `the resource is also in ${first.file}:${first.line}`;
         findings.push({ code: 'Duplicate', incomplete: false, message, kind, namespace, name, ...place });
       }
     }
@@ -87,7 +87,7 @@ function flawsOfDocument(loaded: Loaded): readonly Finding[] {
   const { kind, name, namespace = '', object, place } = loaded;
   const about = { code: 'Invalid', incomplete: false, kind, namespace, name, file: place.file } as const;
   if (loaded.apiVersion !== `${group}/${version}`) {
-    const message = `apiVersion: ${loaded.apiVersion} is not served, ${group}/${version} is`;
+    const message = `apiVersion ${loaded.apiVersion} is not supported; use ${group}/${version}`;
     return [{ ...about, message, line: loaded.lineOf(['apiVersion']) }];
   }
   return flawsOf(kind, object).map(({ path, message }) => {

@@ -59,7 +59,7 @@ export class ServiceInMemory {
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   /**
-   * The items that the calls of this run changed, by `shelf/id`: the whole item if it is new, else the fields that were changed; undefined if
+   * The items that the calls of this run changed, by type and id: the whole item if it is new, else the fields that were changed; undefined if
    * the item was deleted.
    */
   readonly #kept = new Map<string, Item | undefined>();
@@ -301,7 +301,7 @@ export class ServiceInMemory {
     return { installationId: this.#newId('installation'), components };
   }
 
-  /** Deploys, stops or starts an environment; at once its status is that after the deployment, `running` or `stopped`. */
+  /** Deploys, stops or starts an environment. Its status is `running` or `stopped` at once, as if the deployment had ended. */
   #deploy(endpoint: string, { appEnvId }: Item): Answer {
     const status = endpoint.endsWith('/stop') ? 'stopped' : 'running';
     this.#merge('environment', textOf(appEnvId), { status });
@@ -313,7 +313,10 @@ export class ServiceInMemory {
   #removeContactPoint(id: string): Answer {
     const uses = this.#all('alert').filter((alert) => usesPoint(alert, id)).length;
     if (uses === 0) return this.#remove('contactPoint', id);
-    return { status: 400, body: { error: 'the contact point is in use', details: `${uses} alerts use it` } };
+    return {
+      status: 400,
+      body: { error: 'the contact point is in use', details: `${uses} alerts use the contact point` },
+    };
   }
 
   async #stateOf(alertId: string): Promise<Item> {

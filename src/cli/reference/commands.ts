@@ -38,7 +38,7 @@ const serviceReads = 'svc:read. The Secrets Access role is not needed.';
 const asAccount = may(
   'get',
   ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-  'to use the credential of an account in the cluster, where no flags give one',
+  'to use the credential of an account in the cluster, if no flags give a credential',
 );
 
 const ofProtections = [may('get', ['disasterprotections.apphosting.dev']), asAccount];
@@ -57,7 +57,7 @@ export const commandReferences: readonly CommandReference[] = [
     command: importCommand,
     cluster: [asAccount],
     service:
-      'svc:read. With the Secrets Access role the open settings of contact points are read too; their secrets are never kept.',
+      'svc:read. With the Secrets Access role the settings of contact points are read too; secrets in them are never stored.',
   },
   { command: statusCommand, cluster: [reads()], service: 'none' },
   { command: whyCommand, cluster: [reads()], service: 'none' },
@@ -69,7 +69,7 @@ export const commandReferences: readonly CommandReference[] = [
       may(
         'get',
         ['secrets'],
-        'in the namespaces of the operator and of accounts, without --pre; of those only the host is looked at',
+        'in the namespaces of the operator and of accounts, without --pre; only the host in the Secret of an account is used',
       ),
       may('get', ['serviceaccounts'], 'in the namespace of the operator, without --pre'),
       may('create', ['subjectaccessreviews.authorization.k8s.io'], 'without --pre'),
@@ -96,6 +96,8 @@ export function permissionsOf({ cluster, service }: CommandReference): string {
     return `| ${verbs.join(', ')} | ${names} | ${when} |`;
   });
   const table =
-    rows.length === 0 ? ['In a cluster: none.'] : ['| Verbs | Resources | When |', '|---|---|---|', ...rows];
-  return [...table, '', `In the service: ${service}`].join('\n');
+    rows.length === 0
+      ? ['Permissions in a cluster: none.']
+      : ['| Verbs | Resources | When |', '|---|---|---|', ...rows];
+  return [...table, '', `Permissions in the service: ${service}`].join('\n');
 }

@@ -19,7 +19,7 @@ export interface Story {
   readonly state: State;
   /** The chain from the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
-  /** How many other objects are not Ready for the same cause. */
+  /** The number of other objects that are not Ready for the same cause. */
   readonly others: number;
   readonly remedy: string | undefined;
   /** Pages of the documentation that say more about the remedy. */
@@ -53,7 +53,8 @@ function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): read
   const object = byKey.get(key);
   if (object === undefined) {
     const { kind, namespace } = partsOfKey(key);
-    const message = `there is no ${kind} of this name${namespace === '' ? '' : ' in the namespace'}`;
+    const where = namespace === '' ? '' : ' in the namespace';
+    const message = `there is no ${kind} with this name${where}`;
     return [{ key, reason: 'NotFound', message, since: undefined }];
   }
   const step = stepOf(object);
@@ -89,8 +90,8 @@ function stateOf(object: ParsedObject, last: Step, byKey: ByKey): State {
 }
 
 const ours: Readonly<Record<string, string>> = {
-  NotFound: 'Create it, or correct the name where the object above refers to it.',
-  NotSeen: 'Start the operator, or look at its log: `apphosting doctor`.',
+  NotFound: 'Create the object, or correct its name in the resource that refers to the object.',
+  NotSeen: 'Start the operator, or check the installation with `apphosting doctor`.',
 };
 
 /** Returns the remedy for a reason, and the pages that say more. */

@@ -1,7 +1,7 @@
 /** `apphosting status`: prints the resources of each account as a tree. */
 import { choice, output, type CommandLine, type Flags } from '../../config.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
-import { keyInWords, readObjects } from '../cluster/objects.ts';
+import { keyInWords, keyWithNamespace, readObjects } from '../cluster/objects.ts';
 import { command } from '../frame.ts';
 import { ageInWords, columns, exitCodes, type Paint, paintFor } from '../output.ts';
 import { treeOf, type Branch } from './tree.ts';
@@ -16,7 +16,9 @@ export const statusCommand = {
     output: output(['text', 'wide', 'json', 'yaml', 'name']),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
-  notes: ['Exit codes: 0 everything is Ready, 2 something is not, 1 something could not be read, 64 usage.'],
+  notes: [
+    'Exit codes: 0 all resources are Ready, 2 a resource is not Ready, 1 something could not be read, 64 wrong usage.',
+  ],
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting status`. */
@@ -45,7 +47,8 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
   const all = flat(tree);
   if (output === 'name') return all.map(({ key }) => `${keyInWords(key)}\n`).join('');
   const where = namespace === undefined ? 'any namespace' : `namespace ${namespace}`;
-  if (tree.length === 0) return `${isWhole ? `there are no resources in ${where}` : allReady(0, isWhole)}\n`;
+  const none = isWhole ? `there are no resources in ${where}` : allReady(0, isWhole);
+  if (tree.length === 0) return `${none}\n`;
   const rows = tree.flatMap((branch) => rowsOf(branch, '', '', output === 'wide', namespace === undefined));
   const lines = columns([['RESOURCE', 'READY', 'STATE', 'AGE', 'REASON'], ...rows.map(({ cells }) => cells)]);
   const bad = all.filter(({ ready }) => ready !== 'True').length;
@@ -60,7 +63,8 @@ function textOf(tree: readonly Branch[], output: string, paint: Paint, { namespa
 /** Says that all resources are Ready or, if some could not be read, that all those that were read are Ready. */
 export function allReady(count: number, isWhole: boolean): string {
   if (count === 0 && !isWhole) return 'no resource could be read, so nothing is known';
-  return `all ${count} resources${isWhole ? '' : ' that could be read'} are Ready`;
+  const resources = isWhole ? 'resources' : 'resources that could be read';
+  return `all ${count} ${resources} are Ready`;
 }
 
 interface Row {
@@ -73,7 +77,7 @@ function rowsOf(branch: Branch, lead: string, below: string, wide: boolean, with
   const isReady = ready === 'True';
   const told = isReady ? '' : wide ? `${reason}: ${message}` : reason;
   const age = since === undefined ? '' : ageInWords(since);
-  const title = withNamespace ? key.replace('//', '/') : keyInWords(key);
+  const title = (withNamespace ? keyWithNamespace : keyInWords)(key);
   const children = under.flatMap((child, at) => {
     const isLast = at === under.length - 1;
     return rowsOf(child, `${below}${isLast ? '└─ ' : '├─ '}`, `${below}${isLast ? '   ' : '│  '}`, wide, withNamespace);

@@ -28,7 +28,7 @@ describe('an inventory', () => {
       expect.stringMatching(/^environment +env_fn_prod .*SolutionInstallation\/team\/jobs$/),
     );
     expect(lines.findIndex((line) => line.includes('HostedApp/team/web'))).toBe(8);
-    expect(out).toContain('7 of 9 are managed by no resource');
+    expect(out).toContain('7 of 9 objects are managed by no resource');
     expect(code).toBe(0);
   });
 

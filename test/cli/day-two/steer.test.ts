@@ -37,7 +37,7 @@ describe('a command for one resource', () => {
 
     const { code, out } = await run(world, name, 'AppEnvironment/web', '--wait');
 
-    expect(out).toMatch(/^AppEnvironment\/web: \w+ asked for\nAppEnvironment\/web: \w+\n$/);
+    expect(out).toMatch(/^AppEnvironment\/web: \w+ requested\nAppEnvironment\/web: \w+\n$/);
     expect(code).toBe(0);
     expect(sent(world)).toEqual(calls);
   });
@@ -82,7 +82,7 @@ describe('a command for one resource', () => {
     world.kill();
     const late = await run(world, name, 'aenv/web', '--wait', '--timeout', '5');
 
-    expect([code, out]).toEqual([0, `AppEnvironment/web: ${name} asked for\nAppEnvironment/web: ${word}\n`]);
+    expect([code, out]).toEqual([0, `AppEnvironment/web: ${name} requested\nAppEnvironment/web: ${word}\n`]);
     expect(late.code).toBe(1);
     expect(late.err).toContain('AppEnvironment/web is not');
   });
@@ -99,7 +99,7 @@ describe('a command for one resource', () => {
 
     const { code, out } = await run(world, 'pause', 'MetricAlert/busy', '--wait');
 
-    expect([code, out]).toEqual([0, 'MetricAlert/busy: pause asked for\nMetricAlert/busy: paused\n']);
+    expect([code, out]).toEqual([0, 'MetricAlert/busy: pause requested\nMetricAlert/busy: paused\n']);
   });
 
   it('changes nothing with --dry-run', async () => {
@@ -142,6 +142,17 @@ describe('a command for one resource', () => {
     expect(err).toContain('AppEnvironment/web is stalled: RollbackRefused');
     expect(code).toBe(2);
     expect(world.clock.monotonic() - began).toBeLessThan(60_000);
+  });
+
+  it.each(['reconcile', 'stop'] as const)('%s says of a paused resource that nothing was reconciled', async (name) => {
+    const world = await worldOf();
+    await run(world, 'pause', 'aenv/web', '--wait');
+
+    const { code, out, err } = await run(world, name, 'aenv/web', '--wait');
+
+    expect(err).toContain('AppEnvironment/web is paused, so nothing was reconciled; to go on: apphosting resume ');
+    expect([code, out]).toEqual([2, `AppEnvironment/web: ${name} requested\n`]);
+    expect(sent(world)).toEqual([]);
   });
 
   it('ends with 1 when time is up', async () => {

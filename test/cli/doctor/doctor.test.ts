@@ -80,8 +80,8 @@ describe('doctor', () => {
 
     const { code, out } = await run('-o', 'short');
 
-    expect(out).toMatch(/^error +Definitions +hostedapps.apphosting.dev +it is not installed/m);
-    expect(out).toMatch(/^warning +Definitions +contactpoints.apphosting.dev +its schema is not/m);
+    expect(out).toMatch(/^error +Definitions +hostedapps.apphosting.dev +the CRD is not installed/m);
+    expect(out).toMatch(/^warning +Definitions +contactpoints.apphosting.dev +the schema of the CRD differs/m);
     expect(code).toBe(2);
   });
 
@@ -90,7 +90,9 @@ describe('doctor', () => {
 
     const { code, out } = await run();
 
-    expect(out).toMatch(/^error +Lease +apphosting-system\/apphosting-operator +nobody leads, the last time/m);
+    expect(out).toMatch(
+      /^error +Lease +apphosting-system\/apphosting-operator +no operator holds the lease; it was last renewed/m,
+    );
     expect(out).not.toContain('Clock');
     expect(code).toBe(2);
   });
@@ -124,7 +126,7 @@ describe('doctor', () => {
 
     const { out } = await ran(doctor, ['-o', 'short'], { cluster: { ...cluster, api } });
 
-    expect(out).toMatch(/^warning +Clock +clock +this machine and the API server are \d+ s apart/m);
+    expect(out).toMatch(/^warning +Clock +clock +the clocks of this machine and of the API server differ by \d+ s/m);
     expect(out).toMatch(/^warning +Clock +\S+operator +the clock of the operator is \d+ s ahead of the API server/m);
   });
 
@@ -151,7 +153,9 @@ describe('doctor', () => {
 
     const { code, out } = await ran(doctor, [], { cluster: { ...cluster, api } });
 
-    expect(out).toMatch(/^error +Rights +\S+ +it may not watch contactpoints.apphosting.dev. Apply the roles/m);
+    expect(out).toMatch(
+      /^error +Rights +\S+ +the operator may not watch contactpoints.apphosting.dev. Apply the roles/m,
+    );
     expect(new Set(asked)).toEqual(new Set(['system:serviceaccount:apphosting-system:apphosting-operator']));
     expect(code).toBe(2);
   });
@@ -162,9 +166,9 @@ describe('doctor', () => {
 
     const { code, out } = await run();
 
-    expect(before).toMatch(/^ok +Budget +HostingAccount\/team\/default +reads are expected to take \d+ % of/m);
+    expect(before).toMatch(/^ok +Budget +HostingAccount\/team\/default +reads are expected to use \d+ % of/m);
     expect(out).toMatch(
-      /^error +Endpoint +\S+ +pinned to \S+, and Secret team\/hosting-credentials names elsewhere.example.com/m,
+      /^error +Endpoint +\S+ +the account belongs to the host \S+, but baseUrl in Secret team\/hosting-credentials names elsewhere.example.com/m,
     );
     expect(code).toBe(2);
   });
@@ -177,7 +181,7 @@ describe('doctor', () => {
 
     const { out } = await run();
 
-    expect(out).toMatch(/^warning +SilentWatch +ContactPoint\/team\/mail +asked \d+d ago to be looked at/m);
+    expect(out).toMatch(/^warning +SilentWatch +ContactPoint\/team\/mail +a reconcile was requested \d+d ago/m);
   });
 
   it('ends with 2 for warnings where that is asked for, and leaves out what is skipped', async () => {
@@ -204,6 +208,16 @@ describe('doctor', () => {
     );
 
     expect(codes).toEqual([2, 2, 2, 2, 2]);
+  });
+
+  it('prints its findings and ends with 1 where the bundle cannot be written', async () => {
+    const file = join(folderOf({ 'a-file': '' }), 'a-file', 'bundle.json');
+
+    const { code, out, err } = await run('--bundle', file);
+
+    expect(out).toContain('everything is in order');
+    expect(err).toMatch(/^apphosting doctor: \S+a-file\/bundle\.json is not written: ENOTDIR/);
+    expect(code).toBe(1);
   });
 
   it('writes a bundle that holds no secret, no annotation and no word of a spec', async () => {

@@ -169,7 +169,7 @@ describe('an import', () => {
     const { code, out, folder } = await imported(service);
 
     expect(out).toContain('written  apps 4, environments 5, contact points 2, alerts 2');
-    expect(out).toContain('plan of this folder: 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     expect(code).toBe(0);
     const files = filesIn(folder);
     expect(parse(files.get('contact-points/pager.yaml') ?? '')).toMatchObject({
@@ -240,7 +240,7 @@ describe('an import', () => {
     const again = await ran(importAccount, [folder, ...service.flags]);
 
     expect([checked.code, again.code]).toEqual([2, 0]);
-    expect(checked.out).toContain('1 would change: apps/web.yaml');
+    expect(checked.out).toContain('1 file would change: apps/web.yaml');
     expect(readFileSync(path, 'utf8')).toBe(edited.replace('3000', '3001'));
     expect((await ran(importAccount, [folder, ...service.flags, '--check'])).code).toBe(0);
   });
@@ -250,7 +250,7 @@ describe('an import', () => {
 
     const { code, out } = await imported(service, '--id', 'app_wep');
 
-    expect(out).toMatch(/^skipped +1 +--id app_wep: nothing with this id can be imported +\[NotFound\]$/m);
+    expect(out).toMatch(/^skipped +1 +--id app_wep: no object with this id can be imported +\[NotFound\]$/m);
     expect(code).toBe(1);
   });
 
@@ -262,7 +262,9 @@ describe('an import', () => {
 
     const { out } = await ran(importAccount, [folder, ...service.flags]);
 
-    expect(out).toContain('plan of this folder: 1 call, by edits: AppEnvironment/web-prod POST /app-env/stop\n');
+    expect(out).toContain(
+      'applying this folder sends 1 call to the service, because of edits by hand: AppEnvironment/web-prod POST /app-env/stop\n',
+    );
   });
 
   it('brings in the changes of all resources that were put into one file', async () => {
@@ -312,7 +314,7 @@ describe('an import', () => {
     const { out, folder } = await imported(service);
 
     expect(out).toMatch(
-      /observed +2 .*\n +ContactPoint\/pager: settings not readable; fill them in, and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+      /observed +2 .*\n +ContactPoint\/pager: the service did not show the settings; fill in this file and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
@@ -330,7 +332,7 @@ describe('an import', () => {
     const again = await ran(importAccount, [folder, ...flags]);
 
     expect(stillPoor.code).toBe(0);
-    expect(again.out).toContain('plan of this folder: 0 calls');
+    expect(again.out).toContain('applying this folder sends 0 calls to the service');
     expect(again.out).not.toContain('observed');
     expect(text('on-call')).not.toMatch(/observe|lifecycle|fill-in/iu);
     expect(parse(text('on-call'))).toMatchObject({ spec: { email: { addresses: ['on-call@example.com'] } } });
@@ -402,15 +404,15 @@ describe('an import', () => {
     [
       'of another account',
       (text: string) => text.replaceAll('acc_demo', 'acc_9'),
-      'it is of account acc_9, and not of acc_demo',
+      'the snapshot is of account acc_9, not of acc_demo',
     ],
     [
       'of another version',
       (text: string) => text.replace('"version": 1', '"version": 9'),
-      'it is a snapshot of version 9',
+      'the snapshot has version 9',
     ],
-    ['that is cut', (text: string) => text.slice(0, 100), 'it is not JSON'],
-    ['that is something else', () => '{}', 'it is no snapshot of an account'],
+    ['that is cut', (text: string) => text.slice(0, 100), 'the file is not JSON'],
+    ['that is something else', () => '{}', 'the file is not a snapshot of an account'],
   ])('is not planned from a snapshot %s', async (_because, change, line) => {
     const service = await serviceAtSocket();
     const file = join(folderOf({}), 'snapshot.json');
@@ -460,14 +462,30 @@ describe('an import', () => {
 
     const { code, out } = await imported(service);
 
-    expect(out).toContain('plan of this folder: 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     expect(code).toBe(0);
+  });
+
+  it('prints its report and ends with 1 where a file or the snapshot cannot be written', async () => {
+    const service = await serviceAtSocket();
+    const folder = folderOf({ apps: 'a file where a folder belongs' });
+    const snapshot = join(folder, 'apps', 'prod.json');
+
+    const { code, out, err } = await ran(importAccount, [folder, ...service.flags, '--snapshot', snapshot]);
+
+    expect(out).toContain('files    2 written');
+    expect(err).toMatch(
+      /apps\/[\w-]+\.yaml is not written: EEXIST: .*; the import stopped after 2 of \d+ files; every written file is complete\n/,
+    );
+    expect(err).toMatch(/apps\/prod\.json is not written: ENOTDIR/);
+    expect(code).toBe(1);
+    expect(readdirSync(folder).toSorted()).toEqual(['account.yaml', 'apps', 'kustomization.yaml']);
   });
 
   it('says how much there is to read, and how long that takes', async () => {
     const { err } = await imported(await serviceAtSocket());
 
-    expect(err).toContain('reading acc_demo: 5 lists, then 12 reads; about 1 s at 1000 requests/s');
+    expect(err).toContain('reading acc_demo: 5 lists, then 12 reads; this takes about 1 s at 1000 requests/s');
   });
 
   it('asks for no more than it said, however many alerts there are', async () => {
@@ -478,7 +496,7 @@ describe('an import', () => {
 
     const { out, err } = await imported(service);
 
-    expect(out).toContain('plan of this folder: 0 calls');
+    expect(out).toContain('applying this folder sends 0 calls to the service');
     const [, lists, reads] = /: (\d+) lists, then (\d+) reads/.exec(err) ?? [];
     expect((await service.methods()).length - asked).toBe(Number(lists) + Number(reads));
   });
@@ -494,7 +512,7 @@ describe('an import', () => {
     process.emit('SIGINT', 'SIGINT');
     const { code, err } = await importing;
 
-    expect(err).toMatch(/stopped after \d+ of \d+ files, each whole/);
+    expect(err).toMatch(/the import stopped after \d+ of \d+ files; every written file is complete/);
     expect(code).toBe(1);
     const files = filesIn(folder);
     expect(files.size).toBeLessThan(whole.size);
@@ -540,7 +558,7 @@ describe('an import', () => {
       { 'a.yaml': 'kind: *team\n' },
       'a.yaml:1: Unresolved alias (the anchor must be set before the alias): team',
     ],
-    ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x is in a.yaml too'],
+    ['two documents of one name', { 'a.yaml': point, 'b.yaml': point }, 'b.yaml: ContactPoint/x is also in a.yaml'],
   ])('does not touch a folder with %s', async (_because, files, line) => {
     const service = await serviceAtSocket();
     const folder = folderOf(files);

@@ -45,7 +45,7 @@ describe('a plan of something new', () => {
       ['SolutionInstallation/jobs', 'POST /solutions'],
       ['MetricAlert/busy', 'POST /app-env/alert'],
     ]);
-    expect(made.rows[1]?.note).toBe('makes queue, worker, api');
+    expect(made.rows[1]?.note).toBe('creates queue, worker, api');
     expect(made.rows[1]?.fields).toContainEqual({ name: 'solutionSlug', after: 'queue-worker' });
     expect(unknownIn(made, 1)).toEqual([
       'installationId',
@@ -61,7 +61,12 @@ describe('a plan of something new', () => {
 
     const made = await planned([resource('SolutionInstallation', 'jobs', spec)], service.flags);
 
-    expect(made.rows).toMatchObject([{ call: 'POST /solutions', note: 'creates only its missing components: ?' }]);
+    expect(made.rows).toMatchObject([
+      {
+        call: 'POST /solutions',
+        note: 'creates only the missing components of the solution; the plan does not know which',
+      },
+    ]);
     expect(made.rows[0]?.fields).toContainEqual({ name: 'installationId', after: 'inst_1' });
   });
 
@@ -81,7 +86,7 @@ describe('a plan of something new', () => {
       ['HostedApp/store', 'POST /app'],
       ['MetricAlert/busy', 'POST /app-env/alert'],
     ]);
-    expect(made.rows[1]?.note).toMatch(/^then the service gives it an environment, id \?/);
+    expect(made.rows[1]?.note).toMatch(/^the service then creates an environment of the database, id \?/);
     expect(made.rows[1]?.fields).toContainEqual({ name: 'dockerPreset', after: 'POSTGRESQL' });
     expect(made.rows[1]?.fields).toContainEqual({ name: 'disk', after: 10 });
     expect(made.rows[2]?.fields).toContainEqual({ name: 'appEnvId', after: 'AppEnvironment/store-prod' });
@@ -163,7 +168,7 @@ const reset = resource('DisasterReset', 'wipe', {
   acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 });
-const gate = `once, and only if the operator runs with --enable-activation since before this resource is created, until ${validUntil}`;
+const gate = `the request is sent once, until ${validUntil}, and only if the operator was started with --enable-activation before this resource is created`;
 const underWay = { activeOperationId: 'op_9', activeOperation: { operationId: 'op_9', kind: 'activation' } };
 
 describe('a plan of a protection', () => {
@@ -207,7 +212,7 @@ describe('a plan of a request of recovery', () => {
       {},
       {
         call: 'POST /disaster-readiness/validate',
-        note: 'once, and only while no other operation is under way',
+        note: 'the request is sent once, and only while no other operation is in progress',
         told: { configurationId: 'cfg_1', expectedGeneration: 3 },
         unknown: ['operationId', 'outcome'],
       },

@@ -118,7 +118,7 @@ describe('a plan against a cluster', () => {
     const { rows, findings } = await planned(world, { SolutionInstallation: agent('svc/sandbox-agent:2') });
 
     expect(same.rows).toEqual([]);
-    expect(rows).toMatchObject([{ call: 'POST /solutions', note: 'deploys another agent image' }]);
+    expect(rows).toMatchObject([{ call: 'POST /solutions', note: 'deploys a different agent image' }]);
     expect(rows[0]?.fields).toContainEqual({ name: 'inputs.agentImage', after: 'svc/sandbox-agent:2' });
     expect(findings).toEqual([]);
   });

@@ -189,7 +189,7 @@ describe('a plan', () => {
     expect(out.length).toBeLessThanOrEqual(1500);
     expect(out).toMatch(/^<!-- apphosting-plan:prod -->\n### prod: 40 creates/);
     const rows = out.match(/^\| \+ /gm)?.length ?? 0;
-    expect(out).toContain(`${40 - rows} more rows did not fit.`);
+    expect(out).toContain(`${40 - rows} more rows did not fit into the comment.`);
   });
 });
 
@@ -198,17 +198,17 @@ describe('a plan of bad input', () => {
   const namespace = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'a' } });
 
   it.each([
-    ['an empty folder', {}, 1, 'there is nothing in it'],
-    ['kinds of others only', { 'a.yaml': namespace }, 1, 'none of its 1 resources is of apphosting.dev'],
+    ['an empty folder', {}, 1, 'the manifests contain no resources'],
+    ['kinds of others only', { 'a.yaml': namespace }, 1, 'none of the 1 resources is of the API group apphosting.dev'],
     ['a tab', { 'a.yaml': 'apiVersion: v1\nkind: Secret\nmetadata:\n\tname: a\n' }, 1, 'x a.yaml:4: '],
     [
       'two of one name',
       { 'a.yaml': contactPoint(), 'b.yaml': contactPoint() },
       2,
-      'x b.yaml:1: ContactPoint/on-call: it is in a.yaml:1 too [Duplicate]',
+      'x b.yaml:1: ContactPoint/on-call: the resource is also in a.yaml:1 [Duplicate]',
     ],
     ['a field that is none', { 'a.yaml': webhook }, 2, 'x a.yaml:1: ContactPoint/hook: spec.webhook.url: is required'],
-    ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'it is no Kubernetes object'],
+    ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'the YAML document is not a Kubernetes object'],
     [
       'an alias of nothing',
       { 'a.yaml': 'apiVersion: v1\n---\nkind: *team\n' },
@@ -242,7 +242,7 @@ describe('a plan of bad input', () => {
     const { code, out } = await ran(plan, [folder, ...service.flags]);
 
     expect(out.split('\n').filter((line) => line.startsWith('x '))).toEqual([
-      'x apps/back:1: this link leads back to a folder that contains it [Unreadable]',
+      'x apps/back:1: the symbolic link points to a folder that contains the link [Unreadable]',
     ]);
     expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
     expect(code).toBe(1);
@@ -296,7 +296,7 @@ describe('a plan of bad input', () => {
 
     const { code, out } = await ran(plan, [folder, ...service.flags, '--only', 'ContactPoint/oncall']);
 
-    expect(out).toContain('x --only ContactPoint/oncall: no document has it [NoResources]\n');
+    expect(out).toContain('x --only ContactPoint/oncall: no manifest defines this resource [NoResources]\n');
     expect(code).toBe(1);
   });
 
@@ -354,14 +354,16 @@ describe('a plan of bad input', () => {
 
     const { out } = await ran(plan, [folder, ...service.flags]);
 
-    expect(out).toMatch(/^\? HostingAccount\/default +Paused: .*; 2 resources wait for it +a\.yaml:1\n1 unknown\./u);
+    expect(out).toMatch(
+      /^\? HostingAccount\/default +Paused: .*; 2 resources wait for this account +a\.yaml:1\n1 unknown\./u,
+    );
   });
 
   it.each([
     ['no account', ['x'], 64, 'name the account with'],
     ['no account, as kubectl takes files', ['-f', 'x'], 64, 'name the account with'],
     ['no folder', [], 64, 'it needs DIR|FILE|-'],
-    ['two folders', ['x', '--filename', 'y'], 64, 'the documents are named twice'],
+    ['two folders', ['x', '--filename', 'y'], 64, 'the manifests are named twice, as the argument and by --filename'],
     ['half an account', ['x', '--base-url', 'http://127.0.0.1:1'], 64, '--token-file and --account-id are needed too'],
   ])('says with %s what is missing', async (_because, args, code, line) => {
     const result = await ran(plan, args);

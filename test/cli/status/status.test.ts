@@ -101,7 +101,7 @@ describe('why', () => {
 
     expect(out).toMatch(/^MetricAlert\/busy is not Ready for \d+\w: AccountNotReady$/m);
     expect(out).toMatch(
-      /^└─ HostingAccount\/default {2}Unauthorized since \d\d:\d\dZ {3}<- cause; 3 more resources wait for it$/m,
+      /^└─ HostingAccount\/default {2}Unauthorized since \d\d:\d\dZ {3}<- cause; 3 more resources have this cause$/m,
     );
     expect(out).toContain('do: ');
     expect(out).toContain('docs/runbooks/service-unauthorized.md');
@@ -136,9 +136,17 @@ describe('why', () => {
     expect([code, out]).toEqual([0, 'all 5 resources are Ready\n']);
   });
 
+  it('names the namespace of each resource with -A', async () => {
+    const { code, out } = await run(why, await worldOf('nobody'), '-A');
+
+    expect(out).toMatch(/^MetricAlert\/team\/busy is not Ready /m);
+    expect(out).toMatch(/^└─ HostingAccount\/team\/default {2}Unauthorized /m);
+    expect(code).toBe(3);
+  });
+
   it.each([
     ['a resource that is not there', ['ContactPoint/none'], 1, 'there is no ContactPoint none in namespace team'],
-    ['a kind that is none', ['Pod/a'], 64, '"Pod/a" is not KIND/NAME of a kind of apphosting.dev'],
+    ['a kind that is none', ['Pod/a'], 64, '"Pod/a" is not KIND/NAME with a kind of apphosting.dev'],
     ['nothing', [], 64, 'name a resource as KIND/NAME'],
     ['a kind and a name apart', ['ContactPoint', 'a'], 64, 'unexpected argument "a": give only KIND/NAME'],
   ])('says of %s what is wrong', async (_because, args, code, line) => {
