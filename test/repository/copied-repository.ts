@@ -75,6 +75,7 @@ export class CopiedRepository {
   /** The programs behind the commands that the page names, without what npm would look after. */
   #command(line: string): string {
     if (line === 'npm run generate') return this.run(process.execPath, 'src/cli/reference/generate.ts');
+    if (line === 'npm run format') return this.run(process.execPath, join(root, 'node_modules', '.bin', 'oxfmt'));
     const [program, ...args] = line.split(' ');
     if (program !== 'npx' || args[0] !== 'vitest') return `unknown: ${line}`;
     return this.run(process.execPath, join(root, 'node_modules', '.bin', 'vitest'), ...args.slice(1));

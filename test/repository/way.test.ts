@@ -4,6 +4,10 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { aWorld, commits, conditionOf } from '../kinds/support/world.ts';
 
+const root = join(import.meta.dirname, '../..');
+const page = readFileSync(join(root, 'docs/architecture.md'), 'utf8');
+const [, lookUp = ''] = /## Where to look\n([\s\S]*?)\n## /u.exec(page) ?? [];
+
 /** What runs here in the place of a cluster, a clock and an API server, and is not the operator. */
 const ofTheWorld = /^(simulator|cli\/in-memory|crd)\//;
 
@@ -36,7 +40,17 @@ it('a spec change of a ContactPoint passes at most 30 files, and docs/architectu
 
   expect((await commits(world)).map(({ kind }) => kind)).toContain('contactPoint.updated');
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(30);
-  const page = readFileSync(join(import.meta.dirname, '../../docs/architecture.md'), 'utf8');
   const unnamed = files.filter((file) => !page.includes(file.split('/').at(-1) ?? file));
   expect(unnamed).toEqual([]);
+});
+
+const rows = (lookUp.match(/^\| [A-Z].*\?.*\|$/gmu) ?? []).map((row) => row.split('|').slice(1, 3));
+
+it.each(rows)('the answer of docs/architecture.md names files, and what is in them:%s', (_question, answer = '') => {
+  const words = [...answer.matchAll(/`([^`]+)`/gu)].map(([, word = '']) => word);
+  const files = words.filter((word) => word.endsWith('.ts'));
+  const text = files.map((path) => readFileSync(join(root, 'src', path), 'utf8')).join('\n');
+
+  const names = words.filter((word) => /^#?[a-zA-Z]+$/u.test(word));
+  expect(names.filter((name) => !new RegExp(`(?<!\\w)${name}\\b`, 'u').test(text))).toEqual([]);
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
 import { allEdits } from '../kinds/support/edits/index.ts';
-import { without, type Edit, type Edits, type Outcome, type Spec } from '../kinds/support/edits/table.ts';
+import { specOf, without, type Edit, type Outcome, type Spec } from '../kinds/support/edits/table.ts';
 import { apiOf, freshNamespace, sharedKubernetes } from './support/kubernetes.ts';
 
 /* What the rows of `kinds/edits.test.ts` take for granted: the API server accepts and refuses what they say. */
@@ -48,8 +48,3 @@ describe('the API server', () => {
     expect(judged.length).toBeGreaterThan(10);
   });
 });
-
-/** The words in braces are made up: nothing comes of these objects. */
-function specOf({ base }: Edits, spec: Spec): unknown {
-  return JSON.parse(JSON.stringify({ ...base, ...spec }).replaceAll(/\{([\w-]+)\}/g, '$1'));
-}

@@ -103,7 +103,7 @@ describe('a daemon', () => {
   it('whose program is not there says so', async () => {
     const daemon = new Daemon({ ...program(await temporaryDir(), ''), command: '/does/not/exist' });
 
-    await expect(daemon.start()).rejects.toThrow(/the program does not start: .*ENOENT/);
+    await expect(daemon.start()).rejects.toThrow(/the program cannot be started: .*ENOENT/);
   });
 
   it('tells when it ended by itself, and not when it was stopped', async () => {

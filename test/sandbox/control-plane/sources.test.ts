@@ -21,7 +21,7 @@ async function fill(dir: string, names: readonly string[] = Object.values(progra
 const offline: Means = {
   archiveFor,
   unpackArchive: () => Promise.reject(new CannotStart('github.com did not answer in 6 s')),
-  whyNotGo: () => Promise.resolve('not found'),
+  whyNotGo: () => Promise.resolve('Go 1.26 or newer is not on PATH'),
   buildWithGo: () => Promise.reject(new Error('must not be asked')),
 };
 
@@ -96,7 +96,7 @@ describe('the programs of a control plane', () => {
     await expect(asking).rejects.toThrow(/1\. KUBEBUILDER_ASSETS names \/does\/not\/exist, which lacks etcd/);
     await expect(asking).rejects.toThrow(/2\. the cache .* has no programs for linux-amd64/);
     await expect(asking).rejects.toThrow(/3\. the official archive .* did not answer in 6 s/);
-    await expect(asking).rejects.toThrow(/4\. Go 1\.26 or newer on PATH: not found/);
+    await expect(asking).rejects.toThrow(/4\. Go 1\.26 or newer is not on PATH/);
   });
 });
 
@@ -167,7 +167,7 @@ describe('Go', () => {
     await chmod(go, 0o755);
 
     expect(await whyNotGo(go)).toBe('Go 1.26 or newer is needed, but the go on PATH is go1.25.1');
-    expect(await whyNotGo(join(dir, 'absent'))).toBe('not found');
+    expect(await whyNotGo(join(dir, 'absent'))).toBe('Go 1.26 or newer is not on PATH');
   });
 });
 

@@ -1,6 +1,8 @@
 /* Examples made from the schemas: every bound of every field, broken once in a spec that is accepted otherwise. */
 import { structural, type Structural } from '../../../src/crd/structural.ts';
 import { identities } from '../../../src/kinds/identities.ts';
+import { allEdits } from '../../kinds/support/edits/index.ts';
+import { specOf } from '../../kinds/support/edits/table.ts';
 import type { Spec, Verdicts } from './table.ts';
 
 /** A spec in which one field breaks one bound. */
@@ -131,7 +133,9 @@ function placesOf({ kind, accepted, changes }: Verdicts): readonly Place[] {
   if (identity === undefined) throw new Error(`no kind ${kind}`);
   const node = structural(identity.spec, 'spec');
   const taken = changes.flatMap(({ from, to, says }) => (says === undefined ? [from, to] : [from]));
-  const all = [...accepted.map(({ spec }) => spec), ...taken].flatMap((spec) => {
+  const ofKind = allEdits.filter((edits) => edits.kind === kind);
+  const edited = ofKind.flatMap((edits) => edits.rows.map(({ before }) => specOf(edits, before)));
+  const all = [...accepted.map(({ spec }) => spec), ...taken, ...edited].flatMap((spec) => {
     const value: unknown = JSON.parse(JSON.stringify(spec));
     return placesIn({ path: '', at: 'spec', node, value, put: (other) => other });
   });
@@ -141,7 +145,7 @@ function placesOf({ kind, accepted, changes }: Verdicts): readonly Place[] {
   return telling.filter(({ path }) => !paths.has(path) && paths.add(path));
 }
 
-/** Every place of a spec that no accepted example has. */
+/** Every place of a spec that no accepted example has, and no row of the table of edits. */
 export function unseen(verdicts: Verdicts): readonly string[] {
   const seen = new Set(placesOf(verdicts).map(({ path }) => path));
   const identity = identities.find((one) => one.kind === verdicts.kind);

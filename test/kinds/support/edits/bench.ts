@@ -2,7 +2,7 @@ import { expect } from 'vitest';
 import { isRecord, sameJson } from '../../../../src/base/json.ts';
 import { configMapResource } from '../../../../src/kube/material.ts';
 import { namespace, type InProcess } from '../../../support/in-process.ts';
-import { aWorld, conditionOf, statusOf } from '../world.ts';
+import { aWorld, conditionOf, messageOf, statusOf } from '../world.ts';
 import type { Edit, Edits, Outcome, Spec } from './table.ts';
 
 /** A row, and the object that it is tried on. */
@@ -83,11 +83,22 @@ export class Bench {
     await this.world.run(60_000);
 
     const wanted = outcome.is === 'sent' ? [{ call: outcome.call, body: this.#bodyOf(name, outcome.body) }] : [];
-    expect([conditionOf(this.world, this.#edits.kind, name), this.#sent]).toEqual([outcome.ready, wanted]);
+    const ready = conditionOf(this.world, this.#edits.kind, name);
+    expect([ready, this.#sent], this.#hint(name, outcome)).toEqual([outcome.ready, wanted]);
   }
 
-  /** What of this body the operator does not send for an object that is made with the spec from the start. */
-  async missingFromCreation(name: string, spec: Spec, body: object): Promise<readonly string[]> {
+  /** What Ready says, and where to look when a field is not there. */
+  #hint(name: string, { is }: Outcome): string {
+    const message = messageOf(this.world, this.#edits.kind, name);
+    const places =
+      is === 'sent' && this.#sent.length === 0
+        ? '`desired` and `requests.update` of the plan'
+        : '`observed` of the plan, the item in src/hosting/api, and in the simulator where it is stored and shown';
+    return `Ready says: ${message}. If a new field is missing, look at ${places}`;
+  }
+
+  /** Makes an object with this spec from the start: what of the body is not sent for it, and the calls. */
+  async creation(name: string, spec: Spec, body: object) {
     this.#words.set(name, (await this.#edits.prepare?.(this.world, name)) ?? {});
     this.#sent = [];
     this.apply(name, spec);
@@ -95,7 +106,8 @@ export class Bench {
 
     const sent: Readonly<Record<string, unknown>> = Object.assign({}, ...this.#sent.map((one) => one.body));
     const wanted = Object.entries(this.#bodyOf(name, body) as object).filter(([field]) => !field.endsWith('Id'));
-    return wanted.filter(([field, value]) => !covers(sent[field], value)).map(([field]) => field);
+    const missing = wanted.filter(([field, value]) => !covers(sent[field], value)).map(([field]) => field);
+    return { missing, calls: this.#sent.map(({ call }) => call) };
   }
 
   status(name: string): Readonly<Record<string, unknown>> {

@@ -40,6 +40,11 @@ export interface Edits {
   readonly rows: readonly Edit[];
 }
 
+/** A spec of a row with what all rows have; the words in braces are made up, since nothing comes of these objects. */
+export function specOf({ base }: Edits, spec: Spec): Spec {
+  return JSON.parse(JSON.stringify({ ...base, ...spec }).replaceAll(/\{([\w-]+)\}/g, '$1')) as Spec;
+}
+
 /** Exactly one call. */
 export function sent(call: string, body: object, ready = 'True/InSync'): Outcome {
   return { is: 'sent', call, body, ready };
