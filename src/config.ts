@@ -263,24 +263,11 @@ export const sandboxCommand = {
     'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C, which leaves nothing behind.',
   flags: {
     once: { help: 'exit with code 0 as soon as every sample is Ready' },
-    timeout: whole(
-      'with --once: exit with code 1 if a sample is not Ready after this time',
-      'SECONDS',
-      '180',
-      [1, 86_400],
-    ),
-    samples: text(
-      'the folder with the manifests to apply, or the word none to apply no manifests',
-      'DIR|none',
-      'must be a folder or none',
-    ),
-    data: text(
-      'keep all data in this folder; without this flag, in a temporary folder that is removed at the end',
-      'DIR',
-      'must be a folder',
-    ),
+    timeout: whole('with --once: exit with code 1 if a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
+    samples: text('the folder with the manifests to apply, or none', 'DIR|none', 'must be a folder or none'),
+    data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
     latency: {
-      help: 'delay each answer of the simulated service by this time',
+      help: 'delay of each answer of the service',
       value: 'MS',
       schema: wholeNumber(0, 600_000).optional(),
     },
@@ -290,7 +277,7 @@ export const sandboxCommand = {
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
     rateLimit: {
-      help: 'requests per second that the simulated service allows an account',
+      help: 'requests per second of an account',
       value: 'N',
       schema: wholeNumber(1, 1_000_000).optional(),
     },
@@ -300,7 +287,7 @@ export const sandboxCommand = {
       schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
     },
     operatorArgs: {
-      ...list('more arguments for the operator, as one quoted string', 'ARGS', z.string()),
+      ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()),
       dashed: true,
     },
   },
@@ -329,16 +316,9 @@ export const runCommand = {
   summary:
     'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text(
-      'the kubeconfig file; without this flag, $KUBECONFIG, the service account of the pod, or ~/.kube/config',
-      'FILE',
-    ),
+    kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text(
-      'watch only this namespace, with Roles instead of ClusterRoles and without ClusterHostingAccounts',
-      'NAME',
-      'must be a namespace',
-    ),
+    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be a namespace'),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
@@ -347,32 +327,23 @@ export const runCommand = {
       ),
       variable: 'POD_NAMESPACE',
     },
-    selector: text(
-      'watch only resources and accounts with these labels, so that several operators can share a cluster',
-      'LABELS',
-    ),
+    selector: text('watch only resources and accounts with these labels, beside other operators', 'LABELS'),
     metricsListen: {
       help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
       fallback: '127.0.0.1:8080',
       schema: hostAndPort(),
     },
-    leaderElect: choice(
-      'on: act only as the holder of the lease; off: act without a lease, where no other replica can run',
-      ['on', 'off'],
-    ),
-    secretWatch: choice(
-      'on: see rotated Secrets at once (needs list and watch on Secrets); off: read Secrets again at each poll (needs only get)',
-      ['on', 'off'],
-    ),
+    leaderElect: choice('on: act only with the lease; off: act without a lease, as the only replica', ['on', 'off']),
+    secretWatch: choice('on: watch Secrets, to see rotations at once; off: read Secrets at each poll', ['on', 'off']),
     ...hostFlags,
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
     enableActivation: {
-      help: 'allow the requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset',
+      help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset',
     },
     enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account' },
     horizonSeconds: whole(
-      'time after its deadline in which a call without an answer may still take effect in the service',
+      'time after its deadline in which a call may still take effect',
       'SECONDS',
       '120',
       [1, 3_600],

@@ -30,13 +30,10 @@ export const activateCommand = {
         .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
         .optional(),
     },
-    environmentName: text(
-      'the name of the recovered environment; by default the name that the protection has saved',
-      'NAME',
-    ),
+    environmentName: text('the name of the recovered environment; by default the one that is saved', 'NAME'),
     appName: text('the name of the new app; by default the name that the protection has saved', 'NAME'),
     acknowledgeWriters: {
-      help: 'accept that the source may still write data if it cannot be fenced, for example because its region is down',
+      help: 'accept that the source may still write if its region is down',
     },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
@@ -63,9 +60,8 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   const attempt = earlierTries(protection, point) + 1;
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
-  if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known) {
+  if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known)
     throw new Trouble(`--confirm ${choice.confirm} does not name the source of this protection`);
-  }
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;
   const manifest = {
@@ -113,11 +109,8 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
   const environmentName = choice.environmentName ?? saved?.environmentName;
   const appName = choice.appName ?? saved?.appName;
-  if (environmentName === undefined) {
-    throw new Trouble(
-      'the protection has saved no name for the environment; give --environment-name, and --app-name for a new app',
-    );
-  }
+  if (environmentName === undefined)
+    throw new Trouble('no name for the environment is saved; give --environment-name, and --app-name for a new app');
   if (
     warmDestination !== undefined &&
     (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
@@ -165,9 +158,7 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
       'Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.',
     ),
     ...(acknowledgeWriters === true
-      ? [
-          'This manifest accepts that the source may still write if the service cannot fence it: then both environments write data.',
-        ]
+      ? ['This manifest accepts that the source may still write if it cannot be fenced: both may write.']
       : [
           'If the source may still write and cannot be fenced, the activation is refused. If you accept that both environments write data, add to spec:',
           '  acknowledgements: [WriterSafety]',

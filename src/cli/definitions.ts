@@ -43,9 +43,7 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (name === undefined && typeof generateName === 'string') return [];
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
-    return flaw(
-      `"${name}" is not a valid name: use only lower case letters, digits, - and ., with a letter or digit at both ends`,
-    );
+    return flaw(`"${name}" is not a valid name: use lower case letters, digits, - and ., and no - or . at the ends`);
   // Check the name of the resource too: the object in the service gets this name, unless the spec sets another.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};

@@ -25,10 +25,7 @@ export const pointsCommand = {
         .optional(),
     },
     limit: whole('list at most this many recovery points', 'N', '50', [1, 100_000]),
-    output: output(
-      ['table', 'json', 'yaml', 'name'],
-      'the output format; name prints only the id of each recovery point',
-    ),
+    output: output(['table', 'json', 'yaml', 'name'], 'the output format; name prints only the ids'),
   },
   notes: [
     "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",

@@ -110,7 +110,7 @@ export function protectionFrom(object: KubeObject): ProtectionView {
   }
   const ready = conditionOf(object, 'RecoveryReady');
   const doubt =
-    ready?.status === 'True' ? undefined : (ready?.message ?? 'the status does not say whether a recovery is possible');
+    ready?.status === 'True' ? undefined : (ready?.message ?? 'the status does not say if recovery is possible');
   const available = conditionOf(object, 'ActivationAvailable');
   const obstacle = available?.status === 'False' ? available : undefined;
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };

@@ -87,8 +87,7 @@ function statusSchema(kind: KindIdentity): Structural {
     throw new Error(`the internal status fields of ${kind.kind} are not in its schema: ${stray.join(', ')}`);
   return {
     type: 'object',
-    description:
-      'The state that the operator has found in the service, and what the operator has done. Never edit status by hand.',
+    description: 'The state that the operator found in the service, and what it did. Never edit status by hand.',
     properties: {
       ...shared.properties,
       ...Object.fromEntries(facts.filter(([name]) => !isInternal(name))),
@@ -155,7 +154,7 @@ function columns(kind: KindIdentity): readonly Column[] {
       name: 'AGE',
       path: '.metadata.creationTimestamp',
       type: 'date',
-      description: 'Time since the resource was created.',
+      description: 'Time since the creation.',
     },
   ];
 }

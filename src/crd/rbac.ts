@@ -61,8 +61,7 @@ export const accesses: readonly KubePermission[] = [
     resources: ['secrets'],
     verbs: ['get', 'create'],
     where: 'own',
-    because:
-      'The operator stores its key for fingerprints and marks in a Secret, and reads the Secrets that ClusterHostingAccounts name.',
+    because: 'The operator keeps a key for fingerprints in a Secret, and reads Secrets of ClusterHostingAccounts.',
   },
 ];
 

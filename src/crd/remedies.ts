@@ -14,8 +14,7 @@ const ready = {
   Observed:
     'To let the operator change the service, set `spec.lifecycle.managementPolicy: Manage` on this resource and on its account. To only observe the service, do nothing.',
   Succeeded: nothing,
-  DeployAssumed:
-    'Nothing to do. To deploy the environment again anyway, set the annotation `apphosting.dev/redeploy-at`.',
+  DeployAssumed: 'Nothing to do. To deploy the environment again, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:
     'To deploy something else, change `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
@@ -34,8 +33,7 @@ const waiting = {
   Deleting: byItself,
   InDoubt:
     'Wait for two and a half minutes (the sum of `--call-deadline-seconds` and `--horizon-seconds`), then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
-  CreateInProgress:
-    'If both resources are intended, do nothing. Otherwise give one of the two resources another `spec.name`.',
+  CreateInProgress: 'If both resources are intended, do nothing. Otherwise give one of them another `spec.name`.',
   EnvironmentInDoubt:
     'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',
   TakeOver: 'Nothing to do: the operator continues after the time in `--horizon-seconds` (two minutes by default).',
@@ -45,18 +43,15 @@ const waiting = {
     'Create the Secret, or the key in the Secret, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
   ConfigMapMissing:
     'Create the ConfigMap, or the key in the ConfigMap, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
-  AccountNotReady:
-    'Check the status of the account that `spec.accountRef` names, by default with `kubectl get hostingaccount default`.',
-  Throttled:
-    'If this happens once, do nothing. If this happens often, follow [the runbook](runbooks/budget-exhausted.md).',
+  AccountNotReady: 'Check the account that `spec.accountRef` names, by default `kubectl get hostingaccount default`.',
+  Throttled: 'If this happens once, do nothing. If often, follow [the runbook](runbooks/budget-exhausted.md).',
   ServiceUnavailable:
     'If the service is down, wait. If the service is up, correct what the message names: the DNS name, the connection, the certificate or the answer.',
   DangerousCredential: 'Correct the Secret that `spec.dangerousCredentialsRef` of the account names.',
   InternalError: 'Find the details in the log of the operator, and report the bug. Other resources are not affected.',
   DeletionBlocked:
     'Remove what the message names, such as alerts that use a contact point. To delete only the resource and keep the object in the service, set the annotation `apphosting.dev/on-delete: Retain`.',
-  ObjectMissing:
-    'Nothing to do: the operator looks for the object again. If the object is gone, `spec.lifecycle.onMissing` decides what happens.',
+  ObjectMissing: 'Nothing to do: the operator looks again. For a lost object, `spec.lifecycle.onMissing` decides.',
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
     "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
@@ -64,45 +59,37 @@ const waiting = {
   InProgress: byItself,
   OperationInProgress:
     'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. Then the request is sent.',
-  ClockUnsure:
-    'Correct the clock of the node on which the operator runs, for example with NTP. The message says which clocks differ.',
+  ClockUnsure: 'Correct the clock of the node, for example with NTP. The message says which clocks differ.',
   CleanupPending: 'Nothing to do: wait until the service has finished its clean-up.',
 } as const satisfies Remedies;
 
 const stalled = {
   InvalidSpec: 'Correct the field that the message names.',
   Rejected: 'Change what the service refuses; the message has the explanation of the service.',
-  Forbidden:
-    'Give the permission in the message to the member to whom the token belongs, or use a token with this permission.',
-  Unauthorized:
-    'Put a valid token into the Secret of the account; see [the runbook](runbooks/service-unauthorized.md).',
+  Forbidden: 'Give the permission in the message to the member who owns the token, or use a token that has it.',
+  Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
     'Check that `baseUrl` leads to the service, and not to a proxy or a login page. If it leads to the service, the API has changed: update the operator, or report the message.',
-  AlreadyExists:
-    'Adopt the existing object with the line in the message, or choose another `spec.name` (or `spec.appName`).',
-  Ambiguous:
-    "Find the right object in the service's console, and put its id into `spec.externalId`. Remove the other objects by hand.",
+  AlreadyExists: 'Adopt the object with the line in the message, or choose another `spec.name` or `spec.appName`.',
+  Ambiguous: 'Put the id of the right object into `spec.externalId`. Remove the other objects by hand.',
   Claimed: 'Delete one of the two resources, or change the spec of one so that it names another object.',
   AdoptionNotAllowed:
     'If this namespace may adopt the object, set `spec.lifecycle.adoption: ById` (or `ByName`) on the account. Otherwise remove the id from the spec.',
   UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message names the most similar one.',
-  UnknownSolution:
-    'Use a solution that `status.catalog.solutions` of the account lists; the message names the most similar one.',
+  UnknownSolution: 'Use a solution of `status.catalog.solutions` of the account; the message names the nearest one.',
   EnvironmentChanged:
     'If the environment was renamed by mistake, give the environment its old name back. Otherwise create a new resource, with another name, for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
     "Check the environment in the service's console. If the environment is well, update the operator, or report the unknown status.",
   NeverDeployed: 'Set `spec.deploy` to deploy something.',
-  RollbackRefused:
-    'Set another content version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
+  RollbackRefused: 'Set another version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
   DeployInDoubt:
     "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at`.",
   ApplyInDoubt:
     "Check in the service's console what the environments run. To send the change again, change the field, or remove `spec.applyImmediately` and set it again.",
   DeployFailed:
     "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` to try the same deployment again.",
-  PartiallyInstalled:
-    'Repair the components as the message says. The operator then continues the installation; nothing is installed twice.',
+  PartiallyInstalled: 'Repair the components as the message says. The operator then continues the installation.',
   UpgradeInDoubt:
     "Check in the service's console which image runs. To try the upgrade again, set `agentImage` in `spec.inputs` to the previous image, and to the new image once the resource is Ready.",
   InstallationIdUnknown:
@@ -122,12 +109,9 @@ const stalled = {
     'Add the host to the flag `--allowed-hosts` of the operator, or correct `baseUrl` in the Secret. A private address also needs the flag `--allow-private-addresses`.',
   VisibilityLost:
     'Check if the token has lost a permission or belongs to another member now, and restore the access. If the objects are really gone, set the annotation `apphosting.dev/accept-missing` on the account to a new value.',
-  JournalDamaged:
-    'Find out who changed the status of the resource. Check what exists in the service, then remove `status.internal.journal`.',
-  ConfigurationGone:
-    'To protect the environment again, raise `spec.enrollment` as the message says. Otherwise delete the resource.',
-  WipedByReset:
-    'To protect the environment again, raise `spec.enrollment` as the message says. Otherwise delete the resource.',
+  JournalDamaged: 'Find out who changed the status. Check the service, then remove `status.internal.journal`.',
+  ConfigurationGone: 'To protect the environment again, raise `spec.enrollment`. Otherwise delete the resource.',
+  WipedByReset: 'To protect the environment again, raise `spec.enrollment`. Otherwise delete the resource.',
 } as const satisfies Remedies;
 
 const final = {
@@ -157,11 +141,9 @@ const aspects = {
     'Deploy the environments with their AppEnvironments. For settings, set the annotation `apphosting.dev/redeploy-at`; changes of `preset`, `source` and the image need a new image or build. The operator does not see deployments by others; after those, `spec.applyImmediately: true`, which deploys all environments, ends the condition.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
-  ToBeDoneByYou:
-    'Do what `status.postInstallNote` says. Then set the annotation `apphosting.dev/post-install-done: "true"` on the resource.',
+  ToBeDoneByYou: 'Do what `status.postInstallNote` says. Then set `apphosting.dev/post-install-done: "true"`.',
   NothingToDo: nothing,
-  NotDeployedYet:
-    'Nothing to do: the service may deploy the contact point to a region only when the first alert in that region uses it.',
+  NotDeployedYet: 'Nothing to do: the first alert in a region may bring the contact point there.',
   Firing: 'Do what this alert was set up for.',
   Normal: nothing,
   Pending: byItself,
@@ -180,17 +162,14 @@ const aspects = {
   NothingAdded: nothing,
   FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,
-  NotProtected:
-    'Wait until the protection is set up. The condition Ready says what the operator waits for, or that the resource is only observed.',
-  NotEligible:
-    'Change the field that the message names to a value that the message lists; `status.source` has all eligible values.',
+  NotProtected: 'Wait until the protection is set up. The condition Ready says what the operator waits for.',
+  NotEligible: 'Change the field in the message to one of its listed values; `status.source` has all eligible values.',
   NeedsAttention: 'Follow [the runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
     "Check the snapshots in the service's console. Until there is a newer snapshot, plan with the newest recovery point in `status.recoveryPoints`.",
-  SustainedStandby:
-    'Nothing to do. The standby costs more than at the standard size, which is too small for the changes.',
+  SustainedStandby: 'Nothing to do. The standby is larger than standard, and costs more, because of many changes.',
   SeedBoost: byItself,
   UnknownState:
     "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",

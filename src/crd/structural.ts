@@ -93,19 +93,13 @@ function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
-  if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern))) {
-    throw new Error(
-      `${path} has the pattern ${pattern}, which must begin with ^, end with $, and mean the same in Go and in JavaScript`,
-    );
-  }
+  if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern)))
+    throw new Error(`${path} has the pattern ${pattern}, which must begin with ^, end with $, and suit Go`);
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
-    if (rule.includes('oldSelf') && !steady) {
-      throw new Error(
-        `${path} has a transition rule, which users could avoid by removing the field and adding it again`,
-      );
-    }
+    if (rule.includes('oldSelf') && !steady)
+      throw new Error(`${path} has a transition rule, which users could avoid by removing and adding the field`);
   }
 }

@@ -69,7 +69,7 @@ export class Reconciler {
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
     if (context.status.damaged !== undefined) {
       const message =
-        'status.internal.journal cannot be parsed; remove this field after making sure that no call to the service is under way';
+        'status.internal.journal cannot be parsed; remove this field once no call to the service is under way';
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
     const resources = await gather(stored, this.#parts);

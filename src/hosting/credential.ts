@@ -55,7 +55,7 @@ const refusals: Readonly<Record<Refused, Seen>> = {
   stopped: {
     was: 'notSent',
     hostNotAllowed: false,
-    message: 'the operator is closing its connections for this account',
+    message: 'the operator closes its connections to the account',
   },
 };
 

@@ -206,9 +206,7 @@ function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   if (first === undefined) return [];
   const names = new Set(events.map(({ regarding }) => regarding.metadata.name));
   names.delete(first.regarding.metadata.name);
-  return [
-    { ...first, note: `${first.note}; the same happened to ${names.size} other objects: ${[...names].join(', ')}` },
-  ];
+  return [{ ...first, note: `${first.note}; the same for ${names.size} other objects: ${[...names].join(', ')}` }];
 }
 
 /** Cuts a text to a number of UTF-8 bytes, as the API server counts them, without splitting a character. */

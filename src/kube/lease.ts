@@ -328,7 +328,7 @@ export class LeaseElection implements Leadership {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'bug: a listener for changes of the leader threw an error');
+      this.#options.log.error({ err: error }, 'bug: a leader listener failed');
     }
   }
 }

@@ -72,7 +72,7 @@ export class KubeObjectWriter implements ObjectWriter {
         const fields = { waitMs: Math.round(waitMs), uid };
         log[isTold ? 'debug' : 'warn'](
           fields,
-          `writing the answer of the service to the status of the object failed and is tried again: ${message}`,
+          `writing the answer of the service to status failed; the next try follows: ${message}`,
         );
         isTold = true;
         await pause(clock, waitMs);
@@ -99,10 +99,7 @@ export class KubeObjectWriter implements ObjectWriter {
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
-      log.warn(
-        { kind, namespace, name },
-        'bug: the API server stored a status that differs from the status that the operator wrote',
-      );
+      log.warn({ kind, namespace, name }, 'bug: the API server stored another status than was written');
     }
     return now;
   }

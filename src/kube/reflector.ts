@@ -342,7 +342,7 @@ export class Reflector {
         if (event.code === 410) throw new Relist('gone');
         throw new KubeError(
           'unavailable',
-          `watching ${this.#options.resource.plural}: the stream contains an error with code ${event.code}`,
+          `watching ${this.#options.resource.plural}: error ${event.code} in the stream`,
         );
       case 'BOOKMARK':
         this.#advance(event.resourceVersion);
@@ -389,7 +389,7 @@ export class Reflector {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector threw an error');
+      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener failed');
     }
   }
 }

@@ -18,11 +18,8 @@ export interface DataFolder {
 export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
-  if (entries.length > 0 && !entries.includes('run')) {
-    throw new CannotStart(
-      `${dir} contains files that no sandbox made: name an empty or new folder, or the folder of an earlier sandbox`,
-    );
-  }
+  if (entries.length > 0 && !entries.includes('run'))
+    throw new CannotStart(`${dir} contains files of no sandbox: name an empty or new folder, or that of a sandbox`);
   try {
     const unlock = await taken(dir);
     return { dir, leftovers: await endLeftovers(dir), release: async () => unlock() };

@@ -28,11 +28,8 @@ export async function kubectl(
 
 async function theOnlyRunning(): Promise<string> {
   const [first, ...others] = await runningFolders();
-  if (first === undefined) {
-    throw new CannotStart(
-      'no sandbox is running: start one with npm start, or name the folder of an earlier sandbox with --data DIR',
-    );
-  }
+  if (first === undefined)
+    throw new CannotStart('no sandbox is running: start one with npm start, or name its folder with --data DIR');
   if (others.length === 0) return first;
   const folders = [first, ...others].join(', ');
   throw new CannotStart(`several sandboxes are running: name the folder of one sandbox with --data: ${folders}`);

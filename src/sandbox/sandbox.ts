@@ -99,12 +99,8 @@ async function untilReady(
     return 0;
   }
   if (signal.aborted) return interrupted;
-  const lines = waiting.map(
-    ({ key, row }) => `  ${key}: ${row === undefined ? 'the object does not exist' : stateOf(row)}`,
-  );
-  process.stderr.write(
-    `apphosting sandbox: these samples are not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`,
-  );
+  const lines = waiting.map(({ key, row }) => `  ${key}: ${row === undefined ? 'the object is gone' : stateOf(row)}`);
+  process.stderr.write(`apphosting sandbox: samples not Ready after ${timeoutSeconds} s:\n${lines.join('\n')}\n`);
   return 1;
 }
 

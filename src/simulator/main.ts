@@ -101,8 +101,7 @@ function readingFrom(pair: string): readonly [string, string] {
 
 function wholeFrom(flag: string, given: string, min: number, max: number): number {
   const value = Number(given);
-  if (!/^\d+$/.test(given) || value < min || value > max) {
+  if (!/^\d+$/.test(given) || value < min || value > max)
     throw new BadOption(`${flag} must be a whole number between ${min} and ${max}, not "${given}"`);
-  }
   return value;
 }

@@ -21,79 +21,47 @@ const histogram = describedAs(
 export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_reconciles_total: counter('Number of reconciles, by result.', ['kind', 'result']),
   apphosting_reconcile_seconds: histogram('Duration of a reconcile, in seconds.', ['kind']),
-  apphosting_calls_total: counter('Calls that change something in the service, by outcome.', [
-    'kind',
-    'endpoint',
-    'outcome',
-  ]),
+  apphosting_calls_total: counter('Calls that change the service, by outcome.', ['kind', 'endpoint', 'outcome']),
   apphosting_status_writes_total: counter('Status writes.', ['kind']),
   apphosting_events_dropped_total: counter(
     'Kubernetes events that were not published: too many about one object, too many at once, or refused by Kubernetes.',
     ['why'],
   ),
-  apphosting_objects: gauge('Number of objects, by status and reason of the condition Ready.', [
-    'kind',
-    'ready',
-    'reason',
-  ]),
+  apphosting_objects: gauge('Objects, by status and reason of the condition Ready.', ['kind', 'ready', 'reason']),
   apphosting_conditions: gauge('Number of objects, by status and reason of each condition except Ready.', [
     'kind',
     'type',
     'status',
     'reason',
   ]),
-  apphosting_newest_failure_seconds: gauge(
-    'Age of the newest failure of a one-time request; absent while no request of the kind has failed.',
-    ['kind'],
-  ),
+  apphosting_newest_failure_seconds: gauge('Age of the newest failure of a one-time request.', ['kind']),
   apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
-  apphosting_account_resources: gauge('Number of resources that use an account, from the status of the account.', [
-    'account',
-  ]),
+  apphosting_account_resources: gauge('Number of resources in the status of an account.', ['account']),
   apphosting_account_orphans: gauge(
     'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
     ['account'],
   ),
-  apphosting_in_doubt_calls: gauge('Number of calls that must not happen twice and whose outcome is not known yet.', [
-    'kind',
-    'operation',
-  ]),
+  apphosting_in_doubt_calls: gauge('Journalled calls whose outcome is not known yet.', ['kind', 'operation']),
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
   apphosting_leader: gauge('1 while this replica is the leader.'),
   apphosting_watch_silence_seconds: gauge('Time since a watch of Kubernetes last delivered an event.', ['resource']),
   apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
-  apphosting_service_request_seconds: histogram('Time that the service took to answer a request, in seconds.', [
-    'endpoint',
-  ]),
-  apphosting_service_throttled_total: counter(
-    'Answers with which the service asked the operator to slow down (such as 429).',
-  ),
-  apphosting_mirror_lists_total: counter(
-    'Reads of lists of the service, by result: complete, or why the read failed.',
-    ['collection', 'result'],
-  ),
-  apphosting_mirror_age_seconds: gauge(
-    'Time since the lists of a collection were read from the service; the oldest list counts.',
-    ['account', 'collection'],
-  ),
+  apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),
+  apphosting_service_throttled_total: counter('Answers of the service that ask for fewer requests, such as 429.'),
+  apphosting_mirror_lists_total: counter('Reads of lists, by result or failure.', ['collection', 'result']),
+  apphosting_mirror_age_seconds: gauge('Age of the oldest list of a collection.', ['account', 'collection']),
   apphosting_poll_interval_seconds: gauge(
     'Poll interval in effect; longer than configured when polling would use more than half of the request budget.',
     ['account'],
   ),
-  apphosting_budget_requests_per_second: gauge(
-    'Requests per second that the operator may send now for an account; lower than configured after a 429.',
-    ['account'],
-  ),
+  apphosting_budget_requests_per_second: gauge('Requests per second that may be sent now.', ['account']),
   apphosting_budget_used_requests_per_second: gauge(
     'Requests per second that were sent with the token of an account since the metrics were last read.',
     ['account'],
   ),
-  apphosting_forecast_requests_per_hour: gauge(
-    'Number of reads per hour that an account will need if nothing changes.',
-    ['account'],
-  ),
+  apphosting_forecast_requests_per_hour: gauge('Reads per hour that an account will need.', ['account']),
   apphosting_budget_waiting: gauge('Number of requests that wait for the request budget.', ['account']),
 };
 

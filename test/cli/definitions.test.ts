@@ -37,7 +37,7 @@ describe('checking an object', () => {
 
   it.each([
     [{ sepc: {} }, 'sepc: unknown field; did you mean spec?'],
-    [{ metadata: { name: 'A' } }, 'metadata.name: "A" is not a valid name: use only lower case letters'],
+    [{ metadata: { name: 'A' } }, 'metadata.name: "A" is not a valid name: use lower case letters'],
     [
       { metadata: { name: 'a'.repeat(60) } },
       'metadata.name: the service takes at most 50 characters as a name: set spec.name',

@@ -360,7 +360,7 @@ describe('what an answer says', () => {
         ?.activationUnavailableReason;
 
     expect(shown('no engine')).toBe('no engine');
-    expect(shown({ code: 'E1' })).toBe('the service gave no reason as text');
+    expect(shown({ code: 'E1' })).toBe('the service gave no reason');
     expect(shown(null)).toBeUndefined();
     expect(shown(undefined)).toBeUndefined();
   });

@@ -130,7 +130,7 @@ describe('an event', () => {
 
   it.each([
     [5, ['done for n0', 'done for n1', 'done for n2', 'done for n3', 'done for n4']],
-    [7, ['done for n0; the same happened to 6 other objects: n1, n2, n3, n4, n5, n6']],
+    [7, ['done for n0; the same for 6 other objects: n1, n2, n3, n4, n5, n6']],
   ])('that is routine is told of %i objects at once as %j', async (count, notes) => {
     const { clock, api, events, publisher } = await scene();
     for (let at = 0; at < count; at += 1) {

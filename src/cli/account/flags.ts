@@ -7,7 +7,7 @@ import type { GivenCredential } from './reader.ts';
 /** Flags for the address of the service, the account and the token. */
 export const accountFlags = {
   baseUrl: {
-    ...text('the address of the service, such as https://hosting.example.com', 'URL'),
+    ...text('the service, such as https://hosting.example.com', 'URL'),
     variable: 'APPHOSTING_BASE_URL',
   },
   tokenFile: {
@@ -15,7 +15,7 @@ export const accountFlags = {
     variable: 'APPHOSTING_TOKEN_FILE',
   },
   accountId: {
-    ...text('the id of the account in the service', 'ID', 'must be an id'),
+    ...text('id of the account in the service', 'ID', 'must be an id'),
     variable: 'APPHOSTING_ACCOUNT_ID',
   },
   caFile: text('a file of PEM certificates to trust instead of the usual certificates', 'FILE'),

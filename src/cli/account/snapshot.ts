@@ -13,8 +13,7 @@ const formatVersion = 1;
 const Snapshot = z.strictObject({
   format: z.literal(format, 'the file is not a snapshot of an account'),
   version: z.literal(formatVersion, {
-    error: ({ input }) =>
-      `the snapshot has version ${String(input)}, but this program reads version ${formatVersion}: take a new snapshot`,
+    error: ({ input }) => `the snapshot has version ${String(input)}, not ${formatVersion}: take a new snapshot`,
   }),
   accountId: z.string().min(1),
   endpoint: z.string().min(1),

@@ -93,8 +93,7 @@ export function readinessOf({ object, status }: ParsedObject) {
     const { status: ready, ...why } = known;
     return { ready, ...why };
   }
-  const message =
-    'no operator has handled the resource since its last change: check that an operator runs and watches this namespace';
+  const message = 'no operator has handled the last change: check that one runs and watches this namespace';
   return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
 }
 

@@ -20,7 +20,7 @@ export const clusterFlags = {
   },
   namespace: {
     short: 'n',
-    ...text('the namespace to work in; by default that of the context', 'NAME', 'must be a namespace'),
+    ...text('the namespace; by default that of the context', 'NAME', 'must be a namespace'),
   },
 };
 

@@ -19,7 +19,7 @@ export const completionCommand = {
   operand: 'optional',
   flags: {
     install: {
-      help: 'write the completion script to a file; without a shell, write the program kubectl_complete-apphosting',
+      help: 'write the script to its file; without a shell, the program kubectl_complete-apphosting',
     },
     folder: text(
       'the folder for the file of --install; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',

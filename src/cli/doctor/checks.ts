@@ -150,8 +150,7 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
 
 /** Checks the lease, and by it the clock of the operator, which writes its own time into the lease every two seconds. */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
-  const remedy =
-    'Start the operator, or name its namespace with --operator-namespace; see docs/runbooks/nobody-acts.md.';
+  const remedy = 'Start the operator, or give its namespace with --operator-namespace: docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
@@ -201,11 +200,7 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   const account = await getting(api, serviceAccounts, operatorNamespace, operatorName);
   const unknown = 'the ServiceAccount does not exist, so the permissions of the operator are not known';
   if (account === undefined)
-    return say(
-      'warning',
-      unknown,
-      'If the operator is installed in a different namespace, name that namespace with --operator-namespace.',
-    );
+    return say('warning', unknown, 'If the operator is in another namespace, give it with --operator-namespace.');
   const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
   const wanted = [...actionsIn(roles, namespace), ...actionsIn(ownNamespace(), operatorNamespace)];
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${operatorNamespace}`, 'system:authenticated'];
@@ -262,9 +257,7 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';
   if (!isCurrent(object) && !isPaused)
-    found.push(
-      ...about('NotSeen', key)('warning', 'no operator has handled the newest generation of the resource', nobody),
-    );
+    found.push(...about('NotSeen', key)('warning', 'no operator has handled the newest generation', nobody));
   const asked = metadata.annotations?.[annotations.reconcileAt] ?? '';
   if (asked !== status.lastHandledReconcileAt && nowMs - Date.parse(asked) > silenceMs) {
     const message = `a reconcile was requested ${ageInWords(asked, nowMs)} ago, and no operator has handled the request`;
@@ -286,11 +279,7 @@ async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, obj
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];
     const message = `the account belongs to the host ${endpoint}, but baseUrl in Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
-    return sayOfHost(
-      'error',
-      message,
-      'Correct baseUrl in the Secret, or create a new account resource for the new host.',
-    );
+    return sayOfHost('error', message, 'Correct baseUrl in the Secret, or create a new account for the new host.');
   });
   const limited = ['TokenLimited', 'Throttled'].flatMap((code) => {
     const condition = conditionOf({ status }, code);

@@ -29,19 +29,11 @@ export const importCommand = {
     ...clusterAccountFlags,
     namespace: {
       short: 'n',
-      ...text(
-        'the namespace to write into the manifests; by default the manifests have no namespace',
-        'NAME',
-        'must be a namespace',
-      ),
+      ...text('the namespace in the manifests; default: none', 'NAME', 'must be a namespace'),
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),
-    member: list(
-      'also import the access of this membership; the service does not list memberships',
-      'ID',
-      z.string().min(1, 'must be an id'),
-    ),
+    member: list('also import this unlisted membership', 'ID', z.string().min(1, 'must be an id')),
     installation: list(
       'also import this installation of a solution, with the policy Observe; the service does not list installations',
       'ID=SOLUTION/REGION/APP-NAME',
@@ -51,10 +43,7 @@ export const importCommand = {
         .transform((text) => installationForm.exec(text)?.groups as NamedInstallation),
     ),
     observe: { help: 'give every resource the policy Observe, so that the operator changes nothing in the service' },
-    snapshot: text(
-      'also write the answers of the service, without secrets, into this file, for apphosting plan --snapshot',
-      'FILE',
-    ),
+    snapshot: text('also write all answers, without secrets, to this file for apphosting plan --snapshot', 'FILE'),
     check: { help: 'write nothing, and end with exit code 2 if files would change' },
     output: output(['text', 'json'], 'the format of the report'),
   },
@@ -135,7 +124,7 @@ async function imported(
     ...missing.map((id) => ({
       what: `--id ${id}`,
       code: 'NotFound',
-      reason: 'no object with this id can be imported',
+      reason: 'this id has nothing to import',
     })),
     ...everything.skipped,
     ...proof.skipped,
@@ -204,7 +193,7 @@ function textOf(report: Report, edits: readonly string[], isCheck: boolean): str
       : `applying this folder sends ${calls} to the service, because of edits by hand: ${edits.join(', ')}`;
   const paths = files.map(({ path }) => path).join(', ');
   const wouldChange =
-    files.length === 0 ? 'no file would change' : `${counted(files.length, 'file')} would change: ${paths}`;
+    files.length === 0 ? 'nothing would change' : `${counted(files.length, 'file')} would change: ${paths}`;
   const rows = [
     [isCheck ? 'checked' : 'written', counts.join(', ') || 'none'],
     ...listed('observed', observed),

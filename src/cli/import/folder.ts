@@ -203,7 +203,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
   };
   return {
     path: 'account.yaml',
-    after: textOf(object, 'The Secret with the credentials is in secrets/hosting-credentials.yaml.'),
+    after: textOf(object, 'The credentials: secrets/hosting-credentials.yaml.'),
   };
 }
 

@@ -81,7 +81,7 @@ export function draftsOf(
   for (const alert of alerts) {
     const { alertId: id, contactPointIds = [], description = '' } = alert;
     if (contactPointIds.length === 0) {
-      skip(`alert ${id}`, 'the alert has no contact point, but a MetricAlert needs one');
+      skip(`alert ${id}`, 'a MetricAlert needs a contact point');
       continue;
     }
     const shown = { contactPointRefs: contactPointIds.map(refTo), ...alertFields(alert, nameOf(id)) };
@@ -92,7 +92,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show the environment of the protection');
+      skip(`protection ${id}`, 'the service does not show its environment');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -169,11 +169,11 @@ function slugOf(text: string): string {
 
 const theirs = {
   code: 'ManagedElsewhere',
-  reason: 'the description of the alert shows that a resource of an operator manages the alert',
+  reason: 'its description shows that an operator manages the alert',
 };
 const sentAnew = {
   code: 'SentAnew',
-  reason: 'the service does not list installations, so managing one would send POST /solutions again',
+  reason: 'installations are not listed: managing one repeats POST /solutions',
 };
 
 /** Returns the fields of an alert that the service shows; a field with its default value is undefined. */

@@ -135,7 +135,7 @@ export async function readWhole<Item>(
     if (found === undefined)
       return {
         why: 'malformed',
-        message: `${request.endpoint}: the answer does not have the form that the interface describes`,
+        message: `${request.endpoint}: the answer does not have the documented form`,
       };
     for (const item of found) items.set(read.idOf(item), item);
     const next = read.next?.(reading.body);

@@ -19,8 +19,7 @@ export async function preflight(
   const { namespace, operatorNamespace } = plans;
   const tooOld = await ageProblemOf(api);
   if (tooOld !== undefined) return tooOld;
-  const where =
-    namespace === undefined ? 'all namespaces (use --namespace to watch only one)' : `namespace ${namespace}`;
+  const where = namespace === undefined ? 'all namespaces (--namespace names only one)' : `namespace ${namespace}`;
   for (const resource of listed(plans)) {
     const look = () => api.list(resource, { limit: 1, metadataOnly: true, namespace });
     const problem = await problemOf(look, `list ${resource.plural} in ${where}`, plans);
@@ -67,7 +66,7 @@ async function problemOf(
     if (!(error instanceof KubeError)) throw error;
     switch (error.reason) {
       case 'notFound':
-        return 'the cluster does not have the CRDs of the operator; install them: kubectl apply -f crds/';
+        return 'the cluster lacks the CRDs of the operator; install them: kubectl apply -f crds/';
       case 'forbidden': {
         const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
         return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;

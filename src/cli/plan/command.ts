@@ -41,28 +41,18 @@ export const planCommand = {
   flags: {
     filename: {
       short: 'f',
-      ...text('the folder or file with the manifests; use this flag or the argument', 'DIR|FILE|-'),
+      ...text('the folder or file with the manifests, as the argument', 'DIR|FILE|-'),
     },
     ...accountFlags,
-    snapshot: text(
-      'a file that apphosting import --snapshot made, to read instead of the service; no credential is needed',
-      'FILE',
-    ),
+    snapshot: text('read this file of apphosting import --snapshot, not the service; no credential is needed', 'FILE'),
     ...clusterFlags,
-    context: text(
-      'also read the resources in the cluster of this context, which show fields that the service hides',
-      'NAME',
-    ),
+    context: text('also read the resources in this cluster, which show fields that the service hides', 'NAME'),
     operatorNamespace: operatorNamespaceFlag,
     base: text(
       'the manifests before the change: the plan shows only the difference, and deletes resources that are no longer in the manifests',
       'DIR|FILE',
     ),
-    only: list(
-      'show only the changes of this resource',
-      'KIND/NAME',
-      z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME'),
-    ),
+    only: list('only show this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
     detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows with the mark ? do not count' },
     failOn: {
       help: 'end with exit code 3 if the plan has any of these: delete, restart, access, unknown',

@@ -78,7 +78,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'the operator in memory still sent calls after six hours of its virtual clock';
+const notQuiet = 'calls were still sent after six virtual hours';
 
 /** Makes a finding that marks the plan as incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
@@ -147,8 +147,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   const isOurs = ({ key, object }: ParsedObject) => wanted.places.has(key) || object.status !== undefined;
   const standIns = objects.filter((one) => one.kind.life === 'account' && !isOurs(one));
   return standIns.map(
-    (one) =>
-      `${keyInWords(one.key)} is not in the manifests: the plan assumes that it is account ${String(specOf(one)['externalId'])}`,
+    (one) => `${keyInWords(one.key)} is not in the manifests: plan takes ${String(specOf(one)['externalId'])}`,
   );
 }
 
@@ -161,9 +160,7 @@ function boundByName(played: Played, { objects }: Known): readonly string[] {
   }).length;
   if (count === 0) return [];
   const without = count === 1 ? 'resource has' : 'resources have';
-  return [
-    `${count} ${without} no id: the plan uses the object of the same name in the service; --context reads the real ids`,
-  ];
+  return [`${count} ${without} no id: the plan takes the object of that name; --context reads the real ids`];
 }
 
 /** The kinds whose objects have no name of their own in the service. */

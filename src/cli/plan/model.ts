@@ -8,9 +8,7 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe(
-        'The value that is sent; ? if only the answer of the service will show the value. Absent for a secret.',
-      ),
+      .describe('The value that is sent; ? if only the answer will show the value. Absent for a secret.'),
     secret: z
       .boolean()
       .optional()
@@ -37,9 +35,7 @@ const Row = z
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe(
-    'A call that the operator would send for a resource, or something that the plan cannot know about the resource.',
-  );
+  .describe('A call that the operator would send, or something about the resource that the plan cannot know.');
 
 const Finding = z
   .strictObject({
@@ -68,16 +64,14 @@ export const Plan = z
       z.strictObject({
         accountId: z.string(),
         endpoint: z.string(),
-        asOf: z.string().describe('The time at which the account was read.'),
+        asOf: z.string().describe('The time of the reads.'),
       }),
     ),
     complete: z.boolean().describe('False if something could not be read, so that the plan may lack changes.'),
     rows: z.array(Row).describe('The changes that applying the manifests would cause.'),
     drift: z
       .array(Row)
-      .describe(
-        'The differences between the resources and the service that exist already, before the manifests are applied.',
-      ),
+      .describe('Differences between resources and service that exist before the manifests are applied.'),
     findings: z.array(Finding),
     notes: z.array(z.string()),
     counts: z.record(z.string(), z.int()).describe('The number of rows of each action.'),

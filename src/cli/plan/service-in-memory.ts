@@ -315,7 +315,7 @@ export class ServiceInMemory {
     if (uses === 0) return this.#remove('contactPoint', id);
     return {
       status: 400,
-      body: { error: 'the contact point is in use', details: `${uses} alerts use the contact point` },
+      body: { error: 'contact point in use', details: `${uses} alerts use the contact point` },
     };
   }
 

@@ -56,8 +56,7 @@ export const commandReferences: readonly CommandReference[] = [
   {
     command: importCommand,
     cluster: [asAccount],
-    service:
-      'svc:read. With the Secrets Access role the settings of contact points are read too; secrets in them are never stored.',
+    service: 'svc:read. With the Secrets Access role also settings of contact points; their secrets are never stored.',
   },
   { command: statusCommand, cluster: [reads()], service: 'none' },
   { command: whyCommand, cluster: [reads()], service: 'none' },

@@ -16,9 +16,7 @@ export const statusCommand = {
     output: output(['text', 'wide', 'json', 'yaml', 'name']),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
-  notes: [
-    'Exit codes: 0 all resources are Ready, 2 a resource is not Ready, 1 something could not be read, 64 wrong usage.',
-  ],
+  notes: ['Exit codes: 0 all are Ready, 2 a resource is not Ready, 1 something could not be read, 64 wrong usage.'],
 } satisfies CommandLine<Flags>;
 
 /** Runs `apphosting status`. */

@@ -249,11 +249,7 @@ export function ownConditions(
   previous: readonly Condition[],
   shown: readonly OwnCondition[] = keptConditions(kind, previous, verdict),
 ): readonly OwnCondition[] {
-  const {
-    conditions = [],
-    reason = 'ReadingService',
-    message = 'the service has not been read for this condition yet',
-  } = verdict;
+  const { conditions = [], reason = 'ReadingService', message = 'the service has not been read yet' } = verdict;
   const unknown = (kind.always ?? []).map((type): OwnCondition => ({ type, status: 'Unknown', reason, message }));
   const all = [...conditions, ...shown, ...unknown];
   return all.filter(({ type }, index) => all.findIndex((other) => other.type === type) === index);

@@ -98,10 +98,7 @@ const PostAppEnvAlert = z
     envName: Text.exactOptional(),
     contactPointNames: z.array(Text).readonly().exactOptional(),
   })
-  .refine(
-    ({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined,
-    'the request needs appEnvId or envName',
-  )
+  .refine(({ appEnvId, envName }) => appEnvId !== undefined || envName !== undefined, 'appEnvId or envName is needed')
   .refine(
     ({ contactPointIds, contactPointNames }) => (contactPointIds === undefined) !== (contactPointNames === undefined),
     'the request needs either contactPointIds or contactPointNames, not both',

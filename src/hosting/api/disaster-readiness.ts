@@ -172,9 +172,7 @@ const Configuration = z
      * The service's reason why an activation is not possible. A value that is not a string also means that an activation is not
      * possible.
      */
-    activationUnavailableReason: optional(
-      z.union([words, z.unknown().transform(() => 'the service gave no reason as text')]),
-    ),
+    activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'the service gave no reason')])),
     /**
      * The result of an activation. If the result cannot be parsed, the whole list of configurations counts as failed. If only
      * the result counted as absent, the operator could start a second activation.

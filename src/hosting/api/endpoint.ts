@@ -15,10 +15,7 @@ import type { Effect, Read, Request } from '../../engine/ports.ts';
 export const Id = z
   .string()
   .max(512)
-  .regex(
-    /^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u,
-    'an id must not be empty and must not contain spaces, control characters or any of / \\ ? # %',
-  );
+  .regex(/^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u, 'an id must not contain spaces, control characters or / \\ ? # %');
 
 /** The schema of a JSON number. */
 export const number = z.number();

@@ -49,7 +49,7 @@ const startup = {
 function targeted<Fields extends z.core.$ZodShape>(fields: Fields) {
   const target = { appEnvId: Id.exactOptional(), envName: Text.exactOptional() };
   const isTargeted = (body: object): boolean => 'appEnvId' in body || 'envName' in body;
-  return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'the request needs appEnvId or envName');
+  return z.strictObject({ ...target, ...fields }).refine(isTargeted, 'appEnvId or envName is needed');
 }
 
 const DeployImage = targeted({

@@ -215,7 +215,7 @@ export class Mirror {
     try {
       this.#ended(reading, begunAt, listed);
     } catch (cause) {
-      log.error({ err: cause, read: reading.read.key }, 'bug: a listener for new lists of the service threw an error');
+      log.error({ err: cause, read: reading.read.key }, 'bug: a listener for new lists failed');
     }
   }
 

@@ -50,15 +50,13 @@ function baseUrlIn(text: string): (BaseUrl & { readonly hostname: string }) | { 
   const match = shape.exec(text);
   const [, scheme = '', hostname = '', , path = ''] = match ?? [];
   if (match === null || !URL.canParse(text)) {
-    return { refused: 'the base URL must be https://host, optionally with a port and a path' };
+    return { refused: 'the base URL must be https://host[:port][/path]' };
   }
   const url = new URL(text);
-  if (!hostname.startsWith('[') && url.hostname !== hostname.toLowerCase()) {
-    return { refused: 'the base URL spells its host in an unusual way' };
-  }
-  if (/(^|\/)\.{1,2}(\/|$)/.test(path) || hostname.includes('..')) {
+  if (!hostname.startsWith('[') && url.hostname !== hostname.toLowerCase())
+    return { refused: 'the base URL has a bad host' };
+  if (/(^|\/)\.{1,2}(\/|$)/.test(path) || hostname.includes('..'))
     return { refused: 'the base URL must not have . or .. as a part of its path, or two dots in a row in its host' };
-  }
   return { origin: `${scheme.toLowerCase()}://${url.host}`, host: url.host, path, hostname: url.hostname };
 }
 

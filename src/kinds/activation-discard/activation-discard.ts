@@ -64,9 +64,7 @@ function cleaningUp(message: string): DiscardStep {
 /** Waits instead of ending an expired request, if the service shows a discard of the operation as accepted. */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(
-    `${late.message}, but the service shows a discard as accepted; the operator waits for the result of the discard`,
-  );
+  return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
 }
 
 /** Waits instead of ending a refused request, if the service shows a discard of the operation as accepted. */
@@ -85,9 +83,8 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
   if (other !== undefined) return other;
   const activeId = activeIdOf(configuration);
   if (activeId === operationId) return movedOn(configuration.generation, configurationGeneration);
-  if (configuration.activationResult?.operationId === operationId) {
+  if (configuration.activationResult?.operationId === operationId)
     return never('AlreadyActivated', `activation ${operationId} is live and cannot be discarded any more`);
-  }
   const instead = activeId ?? (activeOf(configuration) === undefined ? 'no operation' : 'an operation without an id');
   return never('OperationNotActive', `the service works on ${instead}, not on operation ${operationId}`);
 }

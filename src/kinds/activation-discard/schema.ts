@@ -9,12 +9,8 @@ import { wholeNumber } from '../shared/schema.ts';
 export const ActivationDiscardSpec = recovery.once(
   specInAccount('The activation to discard, and the time until which the request may be sent.', {
     protectionRef: objectRef('The DisasterProtection in this namespace whose activation is discarded.'),
-    configurationId: serviceId(
-      'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
-    ),
-    operationId: serviceId(
-      'The id of the activation, copied from status.activeOperation.operationId of the DisasterProtection.',
-    ),
+    configurationId: serviceId('The id that the configuration must have for the request to be sent.'),
+    operationId: serviceId('The id of the activation: status.activeOperation.operationId of the DisasterProtection.'),
     configurationGeneration: wholeNumber(
       'The generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',
     ),
@@ -22,9 +18,7 @@ export const ActivationDiscardSpec = recovery.once(
       'The risks that you accept. DiscardsRecoveredData: the data recovered so far is deleted (API field: discardAcknowledged).',
       ['DiscardsRecoveredData'],
     ),
-    validUntil: moment(
-      'Time after which the request is not sent any more; at most 24 hours after this resource was created.',
-    ),
+    validUntil: moment('Time after which the request is not sent; at most 24 hours after this resource was created.'),
   }),
 );
 export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;

@@ -119,8 +119,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message =
-      'spec.startupConfig has changed; the change takes effect with the next build, when spec.deploy.build.revision changes';
+    const message = 'spec.startupConfig has changed and waits for the next build: change spec.deploy.build.revision';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};
@@ -129,8 +128,7 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'RolledBack', message, note: {} };
   }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until =
-      deploy?.rollbackContentId === undefined ? 'the spec or the annotation redeploy-at changes' : 'the spec changes';
+    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
     const message = `the environment already ran when this resource was bound to it: ${revision ?? 'its content'} counts as deployed until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
@@ -165,9 +163,8 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const again = `to try again, change spec.deploy or the annotation ${askedBy[asked ?? 'redeploy']}`;
   const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
-  if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt') {
+  if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt')
     return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
-  }
   const message = `${what}: the answer was lost twice, and the environment shows no effect of the call; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
@@ -285,10 +282,7 @@ function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, never
     case 'Updating':
       return deployed.unknown('Updating', underUpdate);
     default:
-      return deployed.unknown(
-        'UnknownRemoteStatus',
-        `the service shows the environment status "${state}", which this operator does not know`,
-      );
+      return deployed.unknown('UnknownRemoteStatus', `the service shows the unknown status "${state}"`);
   }
 }
 
@@ -311,7 +305,7 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
     {
       name: 'STATE',
       path: '.status.state',
-      description: 'The state: Running, Stopped, Updating, or another status of the service.',
+      description: 'The state: Running, Stopped, Updating or another one.',
     },
     { name: 'REGION', path: '.status.region', wide: true, description: 'The region of the environment.' },
   ],

@@ -131,13 +131,11 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const made = componentId(pass);
   if (appId !== undefined && item.appId !== appId)
     return `environment ${item.appEnvId} belongs to app ${item.appId} and not to app ${appId}`;
-  if (spec.environmentName !== undefined && item.name !== spec.environmentName) {
+  if (spec.environmentName !== undefined && item.name !== spec.environmentName)
     return `environment ${item.appEnvId} is called "${item.name}" and not "${spec.environmentName}"`;
-  }
   const { cliEnvName } = item;
-  if (spec.cliEnvironmentName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvironmentName) {
+  if (spec.cliEnvironmentName !== undefined && cliEnvName !== undefined && cliEnvName !== spec.cliEnvironmentName)
     return `environment ${item.appEnvId} has the CLI name "${cliEnvName}" and not "${spec.cliEnvironmentName}"`;
-  }
   return made === undefined || made === item.appEnvId
     ? undefined
     : `environment ${item.appEnvId} is no longer component "${spec.component}" of the solution`;

@@ -28,16 +28,12 @@ const Deploy = atMostOne(
   fields('What to deploy. Set at most one of image, build and rollbackContentId.', {
     image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
     build: fields('Builds the git branch of the environment, once for each revision.', {
-      revision: text(
-        'The revision to build, such as the git commit that CI writes here. A changed value starts a new build.',
-        { min: 1, max: 256 },
-      ),
-      forceNewBuild: flag(
-        'True to build even if the service already has an image of the same source. Default: false.',
-      ).optional(),
-      rebuild: flag(
-        'True to rebuild the content version that runs, instead of building a new one (API field: isRebuild). Default: false.',
-      ).optional(),
+      revision: text('The revision to build, such as a git commit. A new value starts a build.', {
+        min: 1,
+        max: 256,
+      }),
+      forceNewBuild: flag('True to build though an image of the same source exists. Default: false.').optional(),
+      rebuild: flag('True to rebuild the version that runs (API field: isRebuild). Default: false.').optional(),
       fromContentId: serviceId('The id of the content version to rebuild, instead of the running one.').optional(),
     }).optional(),
     rollbackContentId: serviceId(
@@ -82,7 +78,7 @@ const StartupConfig = withRule(
       { max: 200 },
     ).optional(),
     shell: flag(
-      'True to run the command in a shell. If false, command is one executable, and args are its arguments. Default: true.',
+      'True to run the command in a shell; false if it is one executable with args. Default: true.',
     ).optional(),
     workingDir: text('The working directory of the command.', { min: 1, max: 4096 }).optional(),
   }),
@@ -103,7 +99,7 @@ const Fields = specInAccount('The environment to manage, and what runs in it.', 
     'appId',
   ).optional(),
   environmentName: text('The name of the environment, within its app.', { min: 1, max: 256 }).optional(),
-  cliEnvironmentName: text("The name of the environment in the service's CLI (API field: cliEnvName).", {
+  cliEnvironmentName: text("The name in the service's CLI (API field: cliEnvName).", {
     min: 1,
     max: 256,
   }).optional(),
@@ -158,8 +154,7 @@ const rules: readonly Rule<Fields>[] = [
   },
   {
     rule: '!has(self.startupConfig) || self.?deploy.?image.hasValue() || self.?deploy.?build.hasValue()',
-    message:
-      'startupConfig needs deploy.image or deploy.build: the service accepts startupConfig only together with an image or a build',
+    message: 'startupConfig needs deploy.image or deploy.build: the service accepts it only with one of them',
     fieldPath: '.startupConfig',
     check: ({ startupConfig, deploy }) =>
       startupConfig === undefined || deploy?.image !== undefined || deploy?.build !== undefined,
@@ -170,17 +165,17 @@ const rules: readonly Rule<Fields>[] = [
 export const AppEnvironmentSpec = immutableFields(
   rules.reduce(withRule, exactlyOne(atMostOne(Fields, owners), places)),
   [...owners, ...places],
-  'field cannot be changed; delete this resource, which leaves the environment as it is, and create another AppEnvironment',
+  'delete this resource, which leaves the environment as it is, and create another AppEnvironment',
 );
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
-  revision: text('What was deployed: the image, the revision of the build, or the content version.', {
+  revision: text('The deployed image, revision of the build, or content version.', {
     max: 1024,
   }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
-  outcome: text('The outcome of the deployment: Updating, Running, Stopped, Failed, InDoubt or Assumed.', {
+  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', {
     max: 128,
   }).optional(),
 };
@@ -191,18 +186,18 @@ export const AppEnvironmentFacts = facts({
   appName: text('The name of the app that the environment belongs to.', { max: 256 }).optional(),
   environmentName: text('The name of the environment (API field: name).', { max: 256 }).optional(),
   slug: text('The slug of the environment.', { max: 256 }).optional(),
-  cliEnvironmentName: text("The name of the environment in the service's CLI (API field: cliEnvName).", {
+  cliEnvironmentName: text("The name in the service's CLI (API field: cliEnvName).", {
     max: 256,
   }).optional(),
   deploymentName: text("The name of the environment's deployment in the service's cluster.", { max: 256 }).optional(),
-  state: text('The state: Running, Stopped, Updating, or another status of the service (API field: status).', {
+  state: text('The state: Running, Stopped, Updating or another one (API field: status).', {
     max: 64,
   }).optional(),
   region: text('The region of the environment.', { max: 128 }).optional(),
   hosts: listOf('The host names of the environment.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
   resources: shown('The resources of the environment.', {
     containers: upToAMillion('Number of containers.'),
-    zClouds: number('Standard units of CPU and memory per container (API field: zClouds).', {
+    zClouds: number('Standard units of CPU and memory per container.', {
       min: 0,
       max: 1_000_000,
     }).optional(),
@@ -212,17 +207,14 @@ export const AppEnvironmentFacts = facts({
   gitBranch: text('The git branch that the environment is built from.', { max: 256 }).optional(),
   deploy: shown('The newest deployment that this resource made.', {
     ...Revision,
-    repeatedAfterDoubt: integer(
-      'Number of times that the deployment was sent again because its outcome was not known.',
-      { min: 0, max: 1000 },
-    ).optional(),
+    repeatedAfterDoubt: integer('Number of repeats because of an unknown outcome.', { min: 0, max: 1000 }).optional(),
     rollback: shown('The version numbers of a rollback.', {
       fromVersion: wholeNumber('The version before the rollback.').optional(),
       toVersion: wholeNumber('The version after the rollback.').optional(),
       besideSpec: flag('True if the annotation apphosting.dev/roll-back-at asked for the rollback.').optional(),
     }).optional(),
   }).optional(),
-  history: listOf('The last deployments that this resource made, newest first.', shown('A deployment.', Revision), {
+  history: listOf('The last deployments, newest first.', shown('A deployment.', Revision), {
     max: 10,
   }).optional(),
   lastHandledRedeployAt: handledToken('apphosting.dev/redeploy-at'),

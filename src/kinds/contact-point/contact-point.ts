@@ -219,7 +219,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   conditions: (_pass, { item }) => {
     const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();
     const nowhere =
-      'the contact point is not deployed to any region yet; the service may deploy it with the first alert in a region';
+      'the contact point is not deployed to any region yet; the first alert in a region may deploy it there';
     return [
       regions.length === 0
         ? propagated.no('NotDeployedYet', nowhere)

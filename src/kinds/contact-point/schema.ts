@@ -38,7 +38,7 @@ const Fields = specInAccount(
         fieldPath: '.value',
         check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
       }),
-      httpMethod: text('The HTTP method of the call, such as POST or PUT.', {
+      httpMethod: text('The HTTP method, such as POST or PUT.', {
         min: 1,
         max: 16,
         pattern: '^[A-Z]+$',
@@ -48,7 +48,7 @@ const Fields = specInAccount(
     }).optional(),
     chatA: fields('Posts to the first team-chat service (API type: chat_webhook_a).', {
       webhookUrl: secretText('The URL of the incoming webhook of the chat service.'),
-      channel: text('The channel to post to. The webhook may be locked to the channel that it was created for.', {
+      channel: text('The channel to post to, unless the webhook is locked to one.', {
         max: 256,
       }).optional(),
       mentionUsers: text('The users to mention, in the format of the chat service.', { max: 1024 }).optional(),
@@ -67,10 +67,7 @@ const Fields = specInAccount(
       'True to read the settings and their secrets back from the service and compare them with the spec. The token needs the Secrets Access role. Default: false.',
     ).optional(),
     externalId: externalId('a contact point', 'contactPointId'),
-    lifecycle: objectLifecycle(
-      'Recreate',
-      'Default: Delete if this resource created the contact point, Retain if the contact point was adopted.',
-    ),
+    lifecycle: objectLifecycle('Recreate', 'Default: Delete if this resource created the contact point, else Retain.'),
   },
 );
 
@@ -94,7 +91,7 @@ export const ContactPointFacts = facts({
     'The regions that the contact point is deployed to. A region may appear only after an alert in that region uses the contact point.',
     shown('A region.', {
       region: text('The region.', { max: 128 }),
-      uid: text('The id of the contact point in this region (API field: dashboardContactPointUid).', {
+      uid: text('The id in this region (API field: dashboardContactPointUid).', {
         max: 256,
       }).optional(),
     }),

@@ -111,12 +111,8 @@ function standbyCaughtUp({ configuration }: Shown): OwnCondition {
 
 function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const { activationUnavailableReason, activationResult } = configuration;
-  if (activationUnavailableReason !== undefined) {
-    return available.no(
-      'ActivationUnavailable',
-      `the service says that no activation is possible: ${activationUnavailableReason}`,
-    );
-  }
+  if (activationUnavailableReason !== undefined)
+    return available.no('ActivationUnavailable', `the service allows no activation: ${activationUnavailableReason}`);
   if (activationResult !== undefined) {
     return available.no(
       'AlreadyActivated',
@@ -144,8 +140,7 @@ function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   if (pendingCount === 0 && retainedDiskCount === 0) {
     return cleanup.no('NothingPending', 'the service shows no clean-up that is pending');
   }
-  const until =
-    earliestRetentionUntil === undefined ? '' : `; the service keeps the first disk until ${earliestRetentionUntil}`;
+  const until = earliestRetentionUntil === undefined ? '' : `; the first disk stays until ${earliestRetentionUntil}`;
   const message = `the service shows ${pendingCount} pending clean-ups; ${retainedDiskCount} of these are disks that the service still retains${until}`;
   return cleanup.yes('CleanupPending', message);
 }

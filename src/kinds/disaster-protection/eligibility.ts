@@ -36,8 +36,7 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
   const all = [
     ...unsupportedReasons.map(codeInWords),
     ...ofVolumes.map(
-      ({ name, reason }) =>
-        `volume ${name}: ${reason === undefined ? 'the volume is not eligible' : codeInWords(reason)}`,
+      ({ name, reason }) => `volume ${name}: ${reason === undefined ? 'not eligible' : codeInWords(reason)}`,
     ),
   ];
   return all.length === 0 ? ['the service shows no reason'] : all;
@@ -76,9 +75,8 @@ function destination(
   if (destinationRegion === undefined || destinationRegion === settings?.destinationRegion) return undefined;
   const others = eligibleDestinations.filter((name) => name !== region);
   const instead = others.length === 0 ? '' : `, or set spec.destinationRegion to ${others.join(' or ')}`;
-  if (eligibleDestinations.length > 0 && !eligibleDestinations.includes(destinationRegion)) {
+  if (eligibleDestinations.length > 0 && !eligibleDestinations.includes(destinationRegion))
     return `spec.destinationRegion ${destinationRegion} is not eligible; the eligible regions are ${eligibleDestinations.join(', ')}`;
-  }
   if (destinationRegion !== region || isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true) {
     return undefined;
   }

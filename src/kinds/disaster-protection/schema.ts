@@ -32,12 +32,10 @@ const storages = ['Inherited', 'Platform', 'Credential'] as const;
 const Storage = withRule(
   fields('The storage for snapshots. If absent, the storage of the source.', {
     source: choice(
-      'Inherited keeps snapshots in the storage of the source, Platform in the storage of the service, Credential in your own storage.',
+      'The storage of snapshots: Inherited from the source, Platform, or Credential for your own.',
       storages,
     ),
-    credentialId: serviceId(
-      "The service's id of the credential for your own storage (API field: storageCredentialId).",
-    ).optional(),
+    credentialId: serviceId('The id of the credential of your storage (API field: storageCredentialId).').optional(),
   }),
   {
     rule: "(self.source == 'Credential') == has(self.credentialId)",
@@ -51,7 +49,7 @@ const Fields = specInAccount(
   'The environment to protect, the region to recover in, and the settings of the protection.',
   {
     environmentRef: environmentRef('sourceAppEnvId'),
-    destinationRegion: text('The region to recover in. Default: the service chooses the region.', {
+    destinationRegion: text('The region to recover in. Default: one that the service chooses.', {
       min: 1,
       max: 128,
     }).optional(),
@@ -60,14 +58,8 @@ const Fields = specInAccount(
       ['Cold', 'Warm'],
     ).optional(),
     storage: Storage.optional(),
-    snapshotIntervalSeconds: seconds(
-      'Interval between snapshots; the service supports only certain intervals',
-      'snapshotIntervalMs',
-    ),
-    validationIntervalSeconds: seconds(
-      'Interval between validations, which try out a recovery in isolation',
-      'validationIntervalMs',
-    ),
+    snapshotIntervalSeconds: seconds('Interval between snapshots, as far as supported', 'snapshotIntervalMs'),
+    validationIntervalSeconds: seconds('Interval between validations in isolation', 'validationIntervalMs'),
     rpoTargetSeconds: seconds('Maximum age of the newest recovery point', 'rpoTargetMs'),
     rtoTargetSeconds: seconds('Maximum duration of a recovery', 'rtoTargetMs'),
     acknowledgements: recovery
@@ -77,9 +69,7 @@ const Fields = specInAccount(
       )
       .optional(),
     target: recovery
-      .target(
-        'The names for the recovered environment and its app. Required if protectionMode is Warm, and for databases.',
-      )
+      .target('The names for the recovered environment and its app. Required for databases and protectionMode Warm.')
       .optional(),
     enrollment: integer(
       'Raise this number to protect the environment again after its configuration is gone. The number can only grow. Default: 1.',
@@ -98,19 +88,13 @@ const Fields = specInAccount(
 
 /** The spec of a DisasterProtection, which protects one environment against the loss of its region. */
 export const DisasterProtectionSpec = withTransition(
-  withRule(
-    ofOneEnvironment(
-      Fields,
-      'field cannot be changed, because a protection belongs to its environment; create another DisasterProtection',
-    ),
-    {
-      rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
-      message: 'target is required when protectionMode is Warm, because the service prepares the destination at once',
-      fieldPath: '.target',
-      reason: 'FieldValueRequired',
-      check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
-    },
-  ),
+  withRule(ofOneEnvironment(Fields, 'create another DisasterProtection'), {
+    rule: "!has(self.protectionMode) || self.protectionMode != 'Warm' || has(self.target)",
+    message: 'target is required when protectionMode is Warm, because the service prepares the destination at once',
+    fieldPath: '.target',
+    reason: 'FieldValueRequired',
+    check: (spec) => spec.protectionMode !== 'Warm' || spec.target !== undefined,
+  }),
   {
     rule: 'self.?enrollment.orValue(1) >= oldSelf.?enrollment.orValue(1)',
     message: 'enrollment can only be raised',
@@ -143,14 +127,10 @@ const Settings = shown('The settings of the protection, as the service shows the
 
 const RecoveryPoint = shown('A recovery point, with the values that a RecoveryActivation must copy.', {
   selectedOperationId: word('The id of the operation that created the recovery point.'),
-  pointId: word('The id of the recovery point: 64 hexadecimal digits.'),
+  pointId: word('The id of the recovery point: 64 hex digits.'),
   cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration when the service listed the recovery point (API field: generation).',
-  ),
-  availabilityRequiresVerification: flag(
-    'True if the service verifies the recovery point only when it is used.',
-  ).optional(),
+  configurationGeneration: wholeNumber('The generation of the configuration when listed (API field: generation).'),
+  availabilityRequiresVerification: flag('True if the service verifies the point only when it is used.').optional(),
   sizing: recovery.sizing.optional(),
 });
 
@@ -159,11 +139,7 @@ const Source = shown('The protected environment, as the list of sources shows it
   appName: text('The name of the app of the environment.', { max: 256 }).optional(),
   environmentName: text('The name of the environment.', { max: 256 }).optional(),
   region: word('The region in which the environment runs.').optional(),
-  eligibleDestinations: listOf(
-    'The regions in which the environment can be recovered.',
-    word('The name of a region.'),
-    { max: 50 },
-  ).optional(),
+  eligibleDestinations: listOf('The regions to recover in.', word('The name of a region.'), { max: 50 }).optional(),
   unsupportedReasons: listOf(
     'The reasons why the service cannot protect the environment.',
     text(
@@ -179,10 +155,7 @@ const Source = shown('The protected environment, as the list of sources shows it
     shown('A volume of the environment.', {
       name: word('The name of the volume.'),
       eligible: flag('True if the service can protect the volume.').optional(),
-      reason: text(
-        'The reason why the service cannot protect the volume, written like the items of unsupportedReasons.',
-        { max: 256 },
-      ).optional(),
+      reason: text('The reason why the service cannot protect the volume.', { max: 256 }).optional(),
     }),
     { max: 50 },
   ).optional(),
@@ -210,39 +183,27 @@ export const DisasterProtectionFacts = facts({
     reason: word('The reason for the state of the readiness.').optional(),
     warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
-    recoveryPointAgeSeconds: count(
-      'Age of the newest recovery point when status last changed, in seconds (API field: recoveryPointAgeMs).',
-    ),
+    recoveryPointAgeSeconds: count('Age of the newest recovery point at a change (API field: recoveryPointAgeMs).'),
   }).optional(),
   standby: shown('The standby of a warm protection.', {
     shape: word('The size of the standby.').optional(),
     reason: word('The reason why the standby has this size.').optional(),
     caughtUp: flag('True if the standby has applied all changes.').optional(),
-    lastApplySeconds: count(
-      'Time that the standby took to apply the last changes, in seconds, when status last changed.',
-    ),
+    lastApplySeconds: count('Seconds that the standby took to apply the last changes, when status last changed.'),
     lastApplyBytes: wholeNumber('Size of the last changes that the standby applied, in bytes.').optional(),
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
-  warmValidationOperationId: id(
-    'The id of an operation. If present, the service hints that an isolated validation may be requested.',
-  ),
-  warmRecoveryOperationId: id(
-    'The id of the operation that keeps the standby. If present, the service hints that the standby may be activated.',
-  ),
+  warmValidationOperationId: id('The id of an operation; a hint that an isolated validation may be requested.'),
+  warmRecoveryOperationId: id('The id of the operation that keeps the standby; a hint that it may be activated.'),
   warmDestination: recovery.destination(
-    'The names that a warm protection uses for the recovered environment. A RecoveryActivation must use exactly these names.',
+    'The recovered environment of a warm protection; copy it to a RecoveryActivation.',
   ),
-  plannedDestination: recovery.destination(
-    'The names that the service has saved for the recovered environment of a cold protection.',
-  ),
-  activationUnavailableReason: text('The reason why the service refuses activations at present.', {
+  plannedDestination: recovery.destination('The names saved for the recovered environment of a cold protection.'),
+  activationUnavailableReason: text('The reason why the service refuses activations now.', {
     max: 256,
   }).optional(),
   activationResult: recovery.activationResult('The result of the last activation.'),
-  canRequestDiscard: flag(
-    'True once the service has accepted a discard of the activation. A hint, not a proof.',
-  ).optional(),
+  canRequestDiscard: flag('True once the service accepted a discard of the activation; a hint only.').optional(),
   validationSchedule: shown('The schedule of validations and snapshots.', {
     established: flag('True if validations run by schedule (API field: validationScheduleEstablished).').optional(),
     nextValidationTime: time('Time at which the next validation is due.'),
@@ -281,42 +242,42 @@ export const identity = {
     {
       name: 'RECOVERY-READY',
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
-      description: 'True if the service says that a recovery would work.',
+      description: 'True if recovery would work.',
     },
     {
       name: 'MODE',
       path: '.status.settings.protectionMode',
-      description: 'The mode of the protection in the service: Cold or Warm.',
+      description: 'The mode: Cold or Warm.',
     },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
     {
       name: 'STAGE',
       path: '.status.activeOperation.stage',
-      description: 'The stage of the operation that the service is working on.',
+      description: 'The stage of the active operation.',
     },
     {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
       type: 'date',
-      description: 'Time since RECOVERY-READY last changed.',
+      description: 'Time without change.',
     },
     {
       name: 'LAST-POINT',
       path: '.status.recoveryPoints[0].cutoffTime',
       type: 'date',
-      description: 'Age of the data of the newest recovery point.',
+      description: 'Age of the data.',
     },
     {
       name: 'STATE',
       path: '.status.readiness.state',
       wide: true,
-      description: 'The readiness of the protection, as the service shows it.',
+      description: 'The readiness in the service.',
     },
     {
       name: 'STORAGE',
       path: '.status.settings.storage.source',
       wide: true,
-      description: 'The storage for snapshots: Inherited, Platform or Credential.',
+      description: 'The storage for snapshots.',
     },
   ],
   selectable: [

@@ -16,9 +16,7 @@ import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration. The request is sent only while the configuration has this generation.',
-  ),
+  configurationGeneration: wholeNumber('The generation that the configuration must have for the request to be sent.'),
 });
 
 const Fields = specInAccount('The protection to wipe, and the time until which the request may be sent.', {
@@ -45,9 +43,7 @@ const Fields = specInAccount('The protection to wipe, and the time until which t
     'The risks that you accept. DeletesProtectionAndLeftovers: the protection and the leftovers of its recoveries are deleted.',
     ['DeletesProtectionAndLeftovers'],
   ),
-  validUntil: moment(
-    'Time after which the request is not sent any more; at most 24 hours after this resource was created.',
-  ),
+  validUntil: moment('Time after which the request is not sent; at most 24 hours after this resource was created.'),
 });
 
 /** The spec of a DisasterReset, which removes a protection with everything that belongs to it. */
@@ -55,8 +51,7 @@ export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
       rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
-      message:
-        'scope: Environment needs environmentRef and configurationId with configurationGeneration; leave the field configurations out',
+      message: 'scope: Environment takes environmentRef, configurationId and configurationGeneration only',
       check: (spec) =>
         spec.scope !== 'Environment' ||
         (spec.environmentRef !== undefined &&
@@ -66,8 +61,7 @@ export const DisasterResetSpec = recovery.once(
     }),
     {
       rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.configurationId) && !has(self.configurationGeneration))",
-      message:
-        'scope: Account needs configurations; leave environmentRef, configurationId and configurationGeneration out',
+      message: 'scope: Account takes configurations only, not environmentRef or configurationId',
       check: (spec) =>
         spec.scope !== 'Account' ||
         (spec.configurations !== undefined &&
@@ -82,7 +76,7 @@ export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 /** The status of a DisasterReset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts,
-  environmentId: text('The id of the environment whose protection is wiped (API field: sourceAppEnvId).', {
+  environmentId: text('The id of the protected environment (API field: sourceAppEnvId).', {
     max: 128,
   }).optional(),
   acceptedTime: recovery.requestFacts.acceptedTime,
@@ -107,7 +101,7 @@ export const identity = {
     {
       name: 'SCOPE',
       path: '.spec.scope',
-      description: 'Environment for the protection of one environment, Account for all protections of the account.',
+      description: 'Environment for one protection, Account for all protections.',
     },
     ...recovery.stageColumns('The current stage of the reset.'),
   ],

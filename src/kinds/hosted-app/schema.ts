@@ -55,22 +55,16 @@ const Source = withRule(
   atMostOne(
     fields('Builds the app from source.', {
       git: Git.optional(),
-      cliDeployment: flag(
-        "True if the source is pushed with the service's CLI (API field: isCliDeployment).",
-      ).optional(),
+      cliDeployment: flag("True if the service's CLI pushes the source (API field: isCliDeployment).").optional(),
       contextDir: text('The folder of the source to build in. Default: ./', { max: 1024 }).optional(),
       dockerfilePath: text('The path of the Dockerfile. Default with preset CUSTOM: Dockerfile.', {
         min: 1,
         max: 1024,
       }).optional(),
-      dockerfile: givenText(
-        'The content of the Dockerfile, instead of a path (API field: customDockerfileContent).',
-      ).optional(),
+      dockerfile: givenText('The content of the Dockerfile (API field: customDockerfileContent).').optional(),
       buildArgs: text('The build arguments, in the format of the service.', { max: 16_384 }).optional(),
       builder: text('The builder of the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
-      pullSecretId: serviceId(
-        "The id of the registry credential for base images, from the account's secrets (API field: buildPullAccountSecretId).",
-      ).optional(),
+      pullSecretId: serviceId('The credential for base images (API field: buildPullAccountSecretId).').optional(),
     }),
     ['dockerfilePath', 'dockerfile'],
   ),
@@ -83,9 +77,7 @@ const Source = withRule(
 
 const Image = fields('Runs a pre-built image (API field: useImage).', {
   reference: text('The image, such as registry.example.com/team/web:1.2 (API field: image).', { min: 1, max: 1024 }),
-  pullSecretId: serviceId(
-    "The id of the registry credential for the image, from the account's secrets (API field: imagePullAccountSecretId).",
-  ).optional(),
+  pullSecretId: serviceId('The registry credential for the image (API field: imagePullAccountSecretId).').optional(),
 });
 
 const portNumber = (description: string) => integer(description, { min: 1, max: 65_535 }).optional();
@@ -111,10 +103,10 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
     "The setting that says whether runs of the job may overlap. The service's API documentation does not name this setting of jobConfig, so its name is given here.",
     {
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
-      value: text(
-        'The value of the concurrency setting. A value of digits is sent as a number, true and false as a boolean.',
-        { min: 1, max: 256 },
-      ),
+      value: text('The value. Digits are sent as a number, true and false as a boolean.', {
+        min: 1,
+        max: 256,
+      }),
     },
   ).optional(),
 });
@@ -156,9 +148,7 @@ const Fields = specInAccount('The app to run, and how to build it.', {
   healthCheck: HealthCheck.optional(),
   jobConfig: JobConfig.optional(),
   atCreation: AtCreation.optional(),
-  applyImmediately: flag(
-    'True to apply changes to all environments at once. Otherwise changes wait in each environment for its next deployment. Default: false.',
-  ).optional(),
+  applyImmediately: flag('True to apply changes at once, not at the next deployment. Default: false.').optional(),
   externalId: externalId('an app', 'appId'),
   lifecycle: objectLifecycle('Stall', 'Delete removes the app with all its environments. Default: Retain.'),
 });
@@ -235,11 +225,7 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
       'source.git and source.cliDeployment cannot be added or changed later; they can only be dropped, by replacing source with image',
     reason: 'FieldValueForbidden',
   });
-  return immutableFields(
-    git,
-    ['atCreation'],
-    'field can only be given when the resource is created; the service cannot change it later',
-  );
+  return immutableFields(git, ['atCreation'], 'give this field when you create the resource');
 }
 
 /** The spec of a HostedApp: an app, database, function or job. */
@@ -280,9 +266,7 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  pendingSinceMs: wholeNumber(
-    'Time at which the newest pending change was sent, in milliseconds since 1970.',
-  ).optional(),
+  pendingSinceMs: wholeNumber('Time at which the newest pending change was sent, in ms since 1970.').optional(),
   takenOverGeneration: wholeNumber(
     'The generation of the spec with which the app was adopted. Changes that are still pending from that generation are applied at once with the next generation.',
   ).optional(),

@@ -21,9 +21,7 @@ import { count } from '../shared/schema.ts';
  */
 export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
   return {
-    credentialsRef: objectRef(
-      `The Secret in ${namespace} with the keys baseUrl and token, and optionally caBundle (CA certificates in PEM format).`,
-    ),
+    credentialsRef: objectRef(`The Secret in ${namespace} with baseUrl and token, and optionally caBundle (PEM).`),
     externalId: immutable(
       serviceId('The id of the account in the service (API field: accountId).'),
       'externalId cannot be changed; create another account resource',
@@ -46,7 +44,7 @@ export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
       { min: 10, max: 3600 },
     ).optional(),
     budget: fields('Limits for requests with this credential.', {
-      requestsPerSecond: integer('Maximum number of requests per second. Default: 5.', {
+      requestsPerSecond: integer('Most requests per second. Default: 5.', {
         min: 1,
         max: 1000,
       }).optional(),
@@ -58,11 +56,7 @@ export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
 const presetFields = {
   name: text('The name to use in spec.preset of a HostedApp.', { max: 128 }),
   label: text('The display name of the preset.', { max: 256 }).optional(),
-  versions: listOf(
-    'The values that spec.atCreation.presetVersion of a HostedApp may have.',
-    text('A version.', { max: 128 }),
-    { max: 100 },
-  ).optional(),
+  versions: listOf('The versions of the preset.', text('A version.', { max: 128 }), { max: 100 }).optional(),
   defaultVersion: text('The version of the preset that is used if the HostedApp names none.', { max: 128 }).optional(),
 };
 
@@ -76,7 +70,7 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
 
 const DatabasePreset = shown('A preset for databases and services.', {
   ...presetFields,
-  protocols: listOf('The protocols for connections to the database or service.', text('A protocol.', { max: 64 }), {
+  protocols: listOf('The protocols of connections.', text('A protocol.', { max: 64 }), {
     max: 20,
   }).optional(),
   maxDisk: count('Maximum size of the disk.'),
@@ -86,7 +80,7 @@ const DatabasePreset = shown('A preset for databases and services.', {
 const Solution = shown('A solution of the catalog.', {
   name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
   label: text('The display name of the solution.', { max: 256 }).optional(),
-  requiredInputs: listOf('The names of the inputs that the solution requires.', text('An input.', { max: 128 }), {
+  requiredInputs: listOf('The names of required inputs.', text('An input.', { max: 128 }), {
     max: 50,
   }).optional(),
   components: listOf(
@@ -94,7 +88,7 @@ const Solution = shown('A solution of the catalog.', {
     shown('A component.', {
       name: text('The name of the component.', { max: 128 }),
       preset: text("The preset of the component's app.", { max: 64 }).optional(),
-      dependsOn: listOf('The components that this component depends on.', text('A component.', { max: 128 }), {
+      dependsOn: listOf('Components that come first.', text('A component.', { max: 128 }), {
         max: 50,
       }).optional(),
     }),
@@ -124,15 +118,15 @@ export const HostingAccountFacts = facts({
   budget: shown(
     'The limits of requests and their expected use. This field is written only when something else in status changes; the metrics are always current.',
     {
-      requestsPerSecond: integer('Maximum number of requests per second, from spec.budget.', {
+      requestsPerSecond: integer('Most requests per second, from spec.budget.', {
         min: 0,
         max: 1_000_000,
       }),
-      concurrency: integer('Maximum number of requests at the same time, from spec.budget.', {
+      concurrency: integer('Most requests at the same time, from spec.budget.', {
         min: 0,
         max: 1_000_000,
       }),
-      forecastPerHour: integer('Expected number of reads per hour, rounded to two digits.', {
+      forecastPerHour: integer('Expected reads per hour, rounded to two digits.', {
         min: 0,
         max: 2_000_000_000,
       }),
@@ -164,8 +158,5 @@ export const HostingAccountFacts = facts({
 export type HostingAccountFacts = z.output<typeof HostingAccountFacts>;
 
 /** The spec of a HostingAccount: an account of the service, and the token to use it. */
-export const HostingAccountSpec = fields(
-  'The account of the service to use, and how to use it.',
-  accountFields('this namespace', 'ById'),
-);
+export const HostingAccountSpec = fields('An account of the service.', accountFields('this namespace', 'ById'));
 export type HostingAccountSpec = z.output<typeof HostingAccountSpec>;

@@ -66,7 +66,7 @@ function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   return (
     holdsBack(pass) ?? {
       is: 'call',
-      call: openUp(pass, `give member ${pass.spec.externalId} access to every environment`),
+      call: openUp(pass, `give member ${pass.spec.externalId} full access`),
     }
   );
 }

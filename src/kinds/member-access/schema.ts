@@ -17,10 +17,7 @@ const Fields = specInAccount('The environments that a member may see and use.', 
     serviceId('The id of the membership (API field: membershipId).'),
     'externalId cannot be changed; create another MemberAccess',
   ),
-  access: choice('Full gives access to all environments, Restricted only to those in environmentRefs.', [
-    'Full',
-    'Restricted',
-  ]),
+  access: choice('Full for all environments, Restricted for those in environmentRefs.', ['Full', 'Restricted']),
   environmentRefs: listOf(
     'The environments of a restricted member, at least one (API field: allowedAppEnvIds).',
     environmentRef(),
@@ -61,8 +58,6 @@ export const MemberAccessFacts = facts({
   askedAppEnvIds: ids(
     'Other environments that this resource, or an earlier one for the same member, requested. If the service shows one that the spec does not name, the operator removes it from the list.',
   ),
-  serviceAddedEnvironmentIds: ids(
-    'The environments that the member may use because somebody else or the service itself allowed them.',
-  ),
+  serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed the member.'),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;

@@ -191,13 +191,13 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
     {
       name: 'STATE',
       path: '.status.state',
-      description: 'The state of the alert: Normal, Pending, Firing, NoData or Error.',
+      description: 'The state: Normal, Pending, Firing, NoData or Error.',
     },
     {
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'Time since the current state of the alert was first seen.',
+      description: 'Time in the current state.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {

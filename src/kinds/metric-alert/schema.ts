@@ -82,24 +82,18 @@ const Fields = specInAccount('The metric to watch, when the alert fires, and the
     { min: 0, max: 86_400 },
   ).optional(),
   externalId: externalId('an alert', 'alertId'),
-  lifecycle: objectLifecycle(
-    'Recreate',
-    'Default: Delete if this resource created the alert, Retain if the alert was adopted.',
-  ),
+  lifecycle: objectLifecycle('Recreate', 'Default: Delete if this resource created the alert, else Retain.'),
 });
 
 /** The spec of a MetricAlert: an alert on one metric of one environment. */
-export const MetricAlertSpec = ofOneEnvironment(
-  Fields,
-  'field cannot be changed: an alert belongs to its environment; create another MetricAlert',
-);
+export const MetricAlertSpec = ofOneEnvironment(Fields, 'create another MetricAlert');
 export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 
 /** The status fields of a MetricAlert. */
 export const MetricAlertFacts = facts({
   environmentId: text('The id of the environment (API field: appEnvId).', { max: 128 }).optional(),
   region: text('The region of the environment.', { max: 128 }).optional(),
-  state: text('The state of the alert: Normal, Pending, Firing, NoData or Error (API field: lastKnownState).', {
+  state: text('The state: Normal, Pending, Firing, NoData or Error (API field: lastKnownState).', {
     max: 32,
   }).optional(),
   previousState: text('The previous state of the alert.', { max: 32 }).optional(),

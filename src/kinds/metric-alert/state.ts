@@ -113,19 +113,14 @@ export function notices(pass: AlertPass, name: string, { state: now }: LiveState
 
 /** Builds the condition `Firing`, which is True while the alert fires. */
 export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveState): OwnCondition {
-  if (!(item?.enabled ?? pass.spec.enabled ?? true)) {
+  if (!(item?.enabled ?? pass.spec.enabled ?? true))
     return fires.unknown('AlertPaused', 'the alert is not enabled, so the service does not evaluate it');
-  }
   const { state } = live;
   if (isStale(pass, live)) {
     const message = `the alert state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
     return fires.unknown('StateStale', message);
   }
   if (state === undefined) return fires.unknown('NotRefreshed', 'the operator has not read the state of the alert yet');
-  const unknown = () =>
-    fires.unknown(
-      'UnknownAlertState',
-      `the service shows the alert state "${state}", which this operator does not know`,
-    );
+  const unknown = () => fires.unknown('UnknownAlertState', `the service shows the unknown alert state "${state}"`);
   return states.get(state) ?? unknown();
 }

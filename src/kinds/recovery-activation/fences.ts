@@ -68,10 +68,7 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
 
 function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence | undefined {
   if (activationUnavailableReason === undefined) return undefined;
-  return never(
-    'ActivationUnavailable',
-    `the service says that no activation is possible: ${activationUnavailableReason}`,
-  );
+  return never('ActivationUnavailable', `the service allows no activation: ${activationUnavailableReason}`);
 }
 
 /**
@@ -109,7 +106,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
-    return `activation ${active.operationId ?? '(the service does not show the id)'} is under way`;
+    return `activation ${active.operationId ?? '(id not shown)'} is under way`;
   }
   const others = activities.filter(
     (activity) =>
@@ -124,8 +121,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   return `${what}, and does not show that this activation was over before ${afterOperationId} (spec.afterOperationId) began; create a new resource when this activation has ended, or, if the service shows no end, ${anew}`;
 }
 
-const anew =
-  'create a DisasterReset, which deletes the recovery points, and raise spec.enrollment of the DisasterProtection';
+const anew = 'create a DisasterReset, which deletes all recovery points, and raise spec.enrollment of the protection';
 
 /**
  * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. The

@@ -185,8 +185,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
     apartMs,
   );
   if (unsure !== undefined) return unsure;
-  const again =
-    'to try again, raise spec.attempt, because the service answers the same request with the same operation';
+  const again = 'to try again, raise spec.attempt: the service answers the same request with the same operation';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
   // The environment may have become live before its configuration was removed.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));

@@ -9,16 +9,14 @@ const RecoveryPoint = fields(
   'The recovery point to activate, copied from status.recoveryPoints of the DisasterProtection.',
   {
     selectedOperationId: serviceId('The id of the operation that created the recovery point.'),
-    pointId: text('The id of the recovery point: 64 hexadecimal digits.', {
+    pointId: text('The id of the recovery point: 64 hex digits.', {
       min: 64,
       max: 64,
       pattern: '^[0-9a-fA-F]{64}$',
     }),
-    cutoffTime: moment(
-      'Time up to which data is recovered, written exactly as in status.recoveryPoints (API field: cutoffAt).',
-    ),
+    cutoffTime: moment('Time up to which data is recovered, as in status.recoveryPoints (API field: cutoffAt).'),
     configurationGeneration: wholeNumber(
-      'The generation of the configuration when the service listed the recovery point (API field: expectedGeneration).',
+      'The generation of the configuration, as listed (API field: expectedGeneration).',
     ),
   },
 );
@@ -32,12 +30,10 @@ export const RecoveryActivationSpec = recovery.once(
     'The recovery point to activate, the names of the recovered environment, and the time until which the request may be sent.',
     {
       protectionRef: objectRef('The DisasterProtection in this namespace whose environment is recovered.'),
-      configurationId: serviceId(
-        'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
-      ),
+      configurationId: serviceId('The id that the configuration must have for the request to be sent.'),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(
-        'The names for the recovered environment. For a warm protection, copy status.warmDestination of the DisasterProtection exactly.',
+        'The names for the recovered environment. For a warm protection: status.warmDestination.',
       ),
       acknowledgements: recovery
         .acknowledgements(
@@ -54,10 +50,10 @@ export const RecoveryActivationSpec = recovery.once(
         },
       ),
       validUntil: moment(
-        'Time after which the request is not sent any more; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
+        'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
       afterOperationId: serviceId(
-        'The id of the operation of the last activation of this configuration. Required to activate the configuration again.',
+        'The id of the last activation. Required to activate the configuration again.',
       ).optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
@@ -81,8 +77,7 @@ export const identity = {
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
   ...recovery.request,
-  summary:
-    'Recovers a protected environment from one recovery point and makes the result live. The request is carried out only once.',
+  summary: 'Recovers a protected environment from one recovery point and makes the result live, once.',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',
@@ -91,13 +86,13 @@ export const identity = {
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
-      description: 'True if the recovered environment is live.',
+      description: 'True once live.',
     },
     {
       name: 'VALID-UNTIL',
       path: '.spec.validUntil',
       wide: true,
-      description: 'Time after which the request is not sent any more.',
+      description: 'Time after which nothing is sent.',
     },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],

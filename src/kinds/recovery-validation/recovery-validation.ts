@@ -74,10 +74,7 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never(
-      'Superseded',
-      `the configuration has generation ${configuration.generation} now, which differs from the generation in the request`,
-    );
+    return never('Superseded', `the configuration has generation ${configuration.generation}, not the requested one`);
   }
   return busy(pass, configuration);
 }
@@ -175,14 +172,8 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
     return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
   }
   return isEstablished
-    ? scheduled.yes(
-        'ScheduleEstablished',
-        'validations also run by schedule; this validation does not change the schedule',
-      )
-    : scheduled.no(
-        'NoSchedule',
-        'validations do not run by schedule for this configuration yet; this validation does not start the schedule',
-      );
+    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule, which stays as it is')
+    : scheduled.no('NoSchedule', 'validations of this configuration do not run by schedule yet');
 }
 
 const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {

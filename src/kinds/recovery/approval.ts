@@ -30,9 +30,8 @@ export function notYet(reason: Reason, message: string): Fence {
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
-  if (powers?.[power] !== true || !powers.activation) {
+  if (powers?.[power] !== true || !powers.activation)
     return never('ActivationDisabled', `the operator runs without ${flag}; this request is never sent`);
-  }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
   const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
   const message = `this resource was created at ${made}, and the operator started at ${started}: a request that is older than the operator's start is never carried out, and nothing was sent; to send the request now, create a new resource`;

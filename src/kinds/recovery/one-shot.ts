@@ -298,7 +298,7 @@ function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   return {
     reason: 'InProgress',
-    message: `the service accepted the ${noun}${which}, and does not show the operation yet`,
+    message: `the service accepted the ${noun}${which}; no operation shows yet`,
   } as const;
 }
 
@@ -346,10 +346,7 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
-    return never(
-      'JournalDamaged',
-      'the call in status.internal.journal is not the request in the spec; nothing is sent',
-    );
+    return never('JournalDamaged', 'status.internal.journal does not have the request of the spec; nothing is sent');
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);

@@ -27,9 +27,7 @@ export function target(description: string) {
         min: 1,
         max: 256,
       }).optional(),
-      createNewApp: flag(
-        'True if the recovered environment gets a new app. A recovered database always gets a new app. Default: false.',
-      ).optional(),
+      createNewApp: flag('True to recover into a new app, as databases always are. Default: false.').optional(),
     }),
     {
       rule: '!(has(self.createNewApp) && self.createNewApp) || has(self.appName)',
@@ -51,10 +49,7 @@ export function acknowledgements<const Risks extends readonly [string, ...string
 
 /** Makes a spec immutable, because a recovery request that was sent cannot be changed. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
-  return immutable(
-    schema,
-    'a request cannot be changed; create a new resource instead. Deleting this resource does not undo what was sent',
-  );
+  return immutable(schema, 'a request cannot be changed; create a new resource. Deleting this one undoes nothing');
 }
 
 /** Builds the schema of a time that is absent if the service does not show it. */
@@ -95,7 +90,7 @@ export function destination(description: string) {
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The id of the operation that activated the environment.', { max: 128 }).optional(),
-    targetEnvironmentId: text('The id of the recovered environment (API field: targetAppEnvId).', {
+    targetEnvironmentId: text('The recovered environment (API field: targetAppEnvId).', {
       max: 128,
     }).optional(),
     targetAppId: text('The id of the app of the recovered environment.', { max: 128 }).optional(),
@@ -129,7 +124,7 @@ export function operation(description: string) {
   return shown(description, {
     operationId: text('The id of the operation, if the service shows the id.', { max: 128 }).optional(),
     kind: text('The kind of the operation, such as a validation.', { max: 64 }).optional(),
-    stage: text('The current stage of the operation, as the service shows it (API field: phase).', {
+    stage: text('The stage of the operation, as the service shows it (API field: phase).', {
       max: 64,
     }).optional(),
     outcome: text('The outcome of the operation.', { max: 64 }).optional(),
@@ -137,17 +132,16 @@ export function operation(description: string) {
     startedTime: time('Time at which the operation began.'),
     endedTime: time('Time at which the operation ended.'),
     cutoffTime: time('Time up to which the operation recovers data (API field: cutoffAt).'),
-    requestId: text(
-      'The id of the request that began the operation, if a resource of this cluster sent that request.',
-      { max: 128 },
-    ).optional(),
+    requestId: text('The id of the request for the operation, if sent from this cluster.', {
+      max: 128,
+    }).optional(),
     validationCleanup,
   });
 }
 
 /** The status fields for the current and the earlier stages of a recovery request. */
 export const stageFacts = {
-  stage: text('The current stage of the operation, as the service shows it (API field: phase).', {
+  stage: text('The stage of the operation, as the service shows it (API field: phase).', {
     max: 64,
   }).optional(),
   stageChangeTime: time('Time at which the service first showed the current stage.'),
@@ -168,7 +162,7 @@ export const requestFacts = {
   requestId: text('The id by which the service recognises this request when it is repeated.', { max: 64 }).optional(),
   configurationId: text('The id of the configuration that the request is for.', { max: 128 }).optional(),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration that the request is for (API field: expectedGeneration).',
+    'The generation of the configuration (API field: expectedGeneration).',
   ).optional(),
   acceptedTime: time('Time at which the operator learned that the service has accepted the request.'),
   finishedTime: time('Time at which the request ended; its result is then final.'),
@@ -195,7 +189,7 @@ export function stageColumns(description: string) {
       name: 'SINCE',
       path: '.status.stageChangeTime',
       type: 'date',
-      description: 'Time since the request entered its current stage.',
+      description: 'Time in the current stage.',
     },
   ] as const;
 }

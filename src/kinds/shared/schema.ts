@@ -44,7 +44,7 @@ export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId')
 /** Makes the field environmentRef of a spec immutable. */
 export function ofOneEnvironment<Schema extends z.ZodObject<{ environmentRef: z.ZodType }>>(
   schema: Schema,
-  message: string,
+  advice: string,
 ): Schema {
-  return immutableFields(schema, ['environmentRef' as keyof z.output<Schema> & string], message);
+  return immutableFields(schema, ['environmentRef' as keyof z.output<Schema> & string], advice);
 }

@@ -315,9 +315,8 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
 export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFacts>): string | undefined {
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
-  if (id !== undefined) {
+  if (id !== undefined)
     return `installation ${id}${made} stays in the service; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
-  }
   if (apps.length > 0) return `an installation whose id the service did not show${made} stays in the service`;
   if (journal?.create === undefined) return undefined;
   return `the answer to the installation of "${journal.create.name}" was lost; if the service carried out the installation, its components stay in the service`;

@@ -16,9 +16,9 @@ export const SolutionInstallationSpec = specInAccount('The solution to install, 
   appName: text('The name of the installation (API field: appName).', { min: 1, max: 128 }),
   region: text('The region to install the solution in.', { min: 1, max: 128 }),
   inputs: namedValues(
-    'The inputs that the solution needs.',
+    'The inputs of the solution.',
     'An input.',
-    text('The name of the input in the service.', { min: 1, max: 128 }),
+    text('The name of the input.', { min: 1, max: 128 }),
     50,
   ),
   externalId: annotated(externalId('an installation', 'installationId'), {
@@ -42,16 +42,11 @@ export const SolutionInstallationFacts = facts({
       }).optional(),
       appId: idAsShown("The id of the component's app.").optional(),
       environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
-      state: text(
-        "The status of the component's environment in the service; Missing if the service does not show the environment.",
-        { max: 64 },
-      ).optional(),
+      state: text('The status of the environment in the service, or Missing.', { max: 64 }).optional(),
     }),
     { max: 50 },
   ).optional(),
-  complete: flag(
-    'True if the service reported all components as created; false if it reported that some are missing.',
-  ).optional(),
+  complete: flag('True if all components exist according to the service; false if some are missing.').optional(),
   componentsRunning: text('Number of running components out of all components, such as 2/3.', { max: 16 }).optional(),
   postInstallNote: text(
     "The step that you must do before all components are connected. Not shown if an input is a secret: read the note in the service's console.",

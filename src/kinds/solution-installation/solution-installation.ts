@@ -87,8 +87,7 @@ function keep(pass: SolutionPass): SolutionStep {
     return { is: 'stall', reason: 'Immutable', message };
   }
   if (changed.length > 0 && memory.id === undefined) {
-    const message =
-      'inputs.agentImage has changed, but the service did not show the id of the installation; set spec.externalId to that id';
+    const message = 'inputs.agentImage has changed; set spec.externalId to the id of the installation for the upgrade';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const { accountId } = pass.account;
@@ -140,14 +139,14 @@ function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
   const { postInstallNote, complete } = pass.memory.facts;
   if (complete === undefined) {
-    return pending.unknown('ReadingService', 'the service has not answered the request for the installation yet');
+    return pending.unknown('ReadingService', 'the service has not answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
     const message = `the answer to the installation was lost, and with it any note about a step that you must do; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'there is no step left for you to do');
+    return pending.no('NothingToDo', 'there is nothing to do');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
@@ -189,7 +188,7 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
     {
       name: 'COMPONENTS',
       path: '.status.componentsRunning',
-      description: 'Number of running components out of all components.',
+      description: 'Number of running components of all.',
     },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],

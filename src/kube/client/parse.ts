@@ -105,12 +105,7 @@ function leftOf(budget: number, value: unknown): number {
 
 /** Parses one page of a list. Items without an apiVersion and kind of their own get those of the list. */
 export function parsePage(value: unknown, what: string): Page {
-  const { apiVersion, kind, metadata, items } = parsed(
-    List,
-    value,
-    what,
-    'the answer is not a list of Kubernetes objects',
-  );
+  const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list of objects');
   const own = { apiVersion, kind: kind.replace(/List$/, '') };
   return {
     items: (items ?? []).map((item) => parseObject(isRecord(item) ? { ...own, ...item } : item, what)),

@@ -70,7 +70,7 @@ export class ExecPlugin extends ExecAuth {
     }
     child.once(
       'error',
-      (error: NodeJS.ErrnoException) => (this.ending = `the program cannot be started (${error.code ?? 'error'})`),
+      (error: NodeJS.ErrnoException) => (this.ending = `the program cannot start (${error.code ?? 'error'})`),
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {

@@ -136,7 +136,7 @@ function choose(
   const wrong = (what: string) => new CredentialsError(`${title}: ${what}`);
   const name = wanted ?? config.currentContext;
   if (name === undefined || name === '') {
-    throw wrong('current-context is not set: choose a context of the kubeconfig with --context');
+    throw wrong('current-context is not set: give a --context');
   }
   const context = config.getContextObject(name);
   const field = wanted === undefined ? 'current-context' : 'contexts';
@@ -147,22 +147,19 @@ function choose(
   const bare = config.getUser(context.user);
   if (bare === null) throw wrong(`contexts["${name}"]: there is no user "${context.user}"`);
   const server = URL.parse(loaded.server);
-  if (server === null || !['http:', 'https:'].includes(server.protocol)) {
+  if (server === null || !['http:', 'https:'].includes(server.protocol))
     throw wrong(`clusters["${loaded.name}"].server is not an http or https URL`);
-  }
   const proxy = loaded.proxyUrl === undefined ? undefined : URL.parse(loaded.proxyUrl);
-  if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol))) {
+  if (proxy === null || (proxy !== undefined && !['http:', 'https:', 'socks5:'].includes(proxy.protocol)))
     throw wrong(`clusters["${loaded.name}"].proxy-url is not an http, https or socks5 URL`);
-  }
   // Set skipTLSVerify for a server without TLS: client-node requires this, and without TLS there is no certificate to verify.
   const cluster = server.protocol === 'http:' ? { ...loaded, skipTLSVerify: true } : loaded;
   const entry = entries.find((one) => one.name === bare.name);
   const user = entry === undefined ? bare : completed(bare, entry, cluster);
   const of = `users["${user.name}"]`;
   if (user.exec && typeof user.exec.command !== 'string') throw wrong(`${of}.exec.command is missing`);
-  if (user.exec?.interactiveMode === 'Always') {
+  if (user.exec?.interactiveMode === 'Always')
     throw wrong(`${of}.exec.interactiveMode: the program ${user.exec.command} needs a terminal, and gets none here`);
-  }
   if (user.authProvider?.config?.['cmd-path'] !== undefined) {
     // Refuse the program of an auth-provider: client-node would block the whole process until the program ends, and would show
     // what the program writes to standard error.

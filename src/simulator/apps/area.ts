@@ -75,7 +75,7 @@ function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
   return {
-    refusal: rejected(world, `the termination of the app's sandbox workloads ${how}: delete the app again later`),
+    refusal: rejected(world, `ending the app's sandbox workloads ${how}: delete the app again later`),
   };
 }
 

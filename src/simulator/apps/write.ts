@@ -121,9 +121,8 @@ export function patchApp(call: AreaCall): AreaAnswer {
   const app = appNamed(world, required(body, 'appId', text()));
   const membership = memberOf(call, app.accountId);
   const affected = environmentsOf(world, app.appId);
-  if (affected.some(({ appEnvId }) => !maySee(world, membership, appEnvId))) {
+  if (affected.some(({ appEnvId }) => !maySee(world, membership, appEnvId)))
     throw forbidden('you do not have access to every environment of this app');
-  }
   const next = changed(world, app, body);
   const applyImmediately = optional(body, 'applyImmediately', flag) ?? false;
   const names = settable.filter((name) => sent(body, name));
@@ -172,9 +171,8 @@ function changed(world: World, app: App, body: BodyFields): App {
     if (credentialId !== '') requireCredential(world, field, { credentialId, accountId, kind: 'registry' });
   }
   requireConvertible(world, app, next, body);
-  if (sent(body, 'image') && !next.useImage) {
+  if (sent(body, 'image') && !next.useImage)
     throw invalid('the app is built from source: a request with image must also set useImage to true');
-  }
   return withoutCleared(next);
 }
 
@@ -188,9 +186,8 @@ const clearable = ['healthCheckPath', 'healthCheckHeaders', 'imagePullAccountSec
 
 function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFields>): object {
   const { customDockerfileContent: custom, dockerfilePath: path } = given;
-  if (custom !== undefined && path !== undefined) {
+  if (custom !== undefined && path !== undefined)
     throw invalid('a request may contain dockerfilePath or customDockerfileContent, but not both');
-  }
   if (custom !== undefined) return { dockerfilePath: undefined };
   if (path !== undefined) return { customDockerfileContent: undefined };
   const becomesCustom = preset === 'CUSTOM' && app.dockerPreset !== 'CUSTOM';
@@ -204,17 +201,13 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
  */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;
-  if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset))) {
+  if (isConversion && (isDatabase(app.dockerPreset) || isDatabase(next.dockerPreset)))
     throw invalid('the dockerPreset of a database cannot be changed, and an app cannot become a database');
-  }
   const touchesFunction = app.dockerPreset === 'FUNCTION' || next.dockerPreset === 'FUNCTION';
   if (!touchesFunction) return;
   const others = settable.filter((name) => name !== 'dockerPreset' && sent(body, name));
   if (isConversion && others.length > 0) {
-    throw rejected(
-      world,
-      `a request that converts an app to or from a Function may change only dockerPreset, not ${others.join(', ')}`,
-    );
+    throw rejected(world, `converting to or from a Function may change only dockerPreset, not ${others.join(', ')}`);
   }
   if (app.useImage !== next.useImage) throw rejected(world, 'useImage of a Function cannot be changed');
   if (!isConversion) return;

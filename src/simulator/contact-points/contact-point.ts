@@ -17,9 +17,8 @@ function url(protocols: readonly string[], hostAllowed: (host: string) => boolea
   return (value, name) => {
     const given = text({ max: 2000 })(value, name);
     const parsed = URL.canParse(given) ? new URL(given) : undefined;
-    if (parsed === undefined || !protocols.includes(parsed.protocol)) {
+    if (parsed === undefined || !protocols.includes(parsed.protocol))
       throw invalid(`${name} must be a URL that begins with ${protocols.map((each) => `${each}//`).join(' or ')}`);
-    }
     if (!hostAllowed(parsed.hostname.replace(/\.$/, '')))
       throw invalid(`the host of the URL in ${name} is not allowed`);
     return given;

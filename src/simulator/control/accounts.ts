@@ -87,7 +87,7 @@ export const tokenRoutes: readonly ControlRoute[] = [
 ];
 
 function tokenNamed(world: World, token: string): Token {
-  return found(world.of(tokens).get(token), 'the simulator has no such token');
+  return found(world.of(tokens).get(token), 'no such token');
 }
 
 function membershipsOf(world: World, token: string): readonly MembershipRecord[] {

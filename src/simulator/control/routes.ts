@@ -73,13 +73,11 @@ export function controlSurface(parts: ControlParts): (request: HttpRequest) => P
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();
-  if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name)) {
+  if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name))
     throw new RequestRefusal(403, 'the control API answers only requests whose Host header is a loopback address');
-  }
   const origin = request.headers['origin'];
-  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) {
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`)
     throw new RequestRefusal(403, 'the control API does not answer web pages of another origin');
-  }
 }
 
 function json(status: number, body: unknown): Answered {
@@ -133,10 +131,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
         throw invalid(`ms is too large: the clock can advance by at most ${atMost} ms at a time`);
       const end = await clockwork.advanceInSlices(ms);
       if (end === 'stopped')
-        throw new RequestRefusal(
-          503,
-          `the advance of the clock was stopped early: the clock is at ${iso(clockwork.now)}`,
-        );
+        throw new RequestRefusal(503, `the advance of the clock stopped early: the clock is at ${iso(clockwork.now)}`);
       return clock();
     }),
   ];

@@ -92,16 +92,14 @@ function agreedSettings(world: World, { environment, asked }: ProtectionRequest)
   const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
   const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
   if (!supports(world, destinationRegion)) {
-    throw rejected(world, 'destinationRegion is not an eligible destination of this environment');
+    throw rejected(world, 'destinationRegion is not an eligible destination');
   }
-  if (destinationRegion === region && !settings.sameRegionAcknowledged) {
+  if (destinationRegion === region && !settings.sameRegionAcknowledged)
     throw rejected(world, 'protection within the same region needs sameRegionAcknowledged to be true');
-  }
   const credential = world.of(credentials).get(storageCredentialId ?? '');
   const isOurs = credential?.accountId === accountId && credential.kind === 'storage';
-  if (typeof storageCredentialId === 'string' && !isOurs) {
+  if (typeof storageCredentialId === 'string' && !isOurs)
     throw rejected(world, 'storageCredentialId is not the id of a storage credential of this account');
-  }
   return { destinationRegion, mode, ...settings, ...(storageCredentialId !== undefined && { storageCredentialId }) };
 }
 

@@ -77,13 +77,12 @@ function update({ world, id, body }: ControlCall<ReturnType<typeof settableField
 }
 
 function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: string | undefined): void {
-  if (cliEnvName !== undefined && isCliEnvName(world, accountId, cliEnvName)) {
+  if (cliEnvName !== undefined && isCliEnvName(world, accountId, cliEnvName))
     throw taken(`another environment of this account has the cliEnvName ${cliEnvName}`);
-  }
 }
 
 function creatorWith(world: World, token: string, accountId: string): string {
-  if (!world.of(tokens).has(token)) throw notFound('createdBy: the simulator has no such token');
+  if (!world.of(tokens).has(token)) throw notFound('createdBy: no such token');
   const mine = world.of(memberships).where('token', token);
   const membership = mine.find((each) => each.accountId === accountId);
   if (membership === undefined) throw invalid('the token createdBy has no membership in the account');

@@ -19,9 +19,8 @@ export function environmentMeant(call: AreaCall): Environment {
   if (envName === undefined && byId !== undefined) return byId;
   const named = environmentCalled(call.world, currentAccount(call), envName ?? '');
   const byName = environmentFor(call, named.appEnvId);
-  if (byId !== undefined && byId.appEnvId !== byName.appEnvId) {
-    throw invalid('appEnvId and envName belong to two different environments');
-  }
+  if (byId !== undefined && byId.appEnvId !== byName.appEnvId)
+    throw invalid('appEnvId and envName name two environments');
   return byName;
 }
 
@@ -134,9 +133,8 @@ function withStartup(environment: Environment, app: App, body: BodyFields): Envi
   const replaces = optional(body, 'replaceStartupConfig', flag) ?? false;
   if (given === undefined && !clears && !replaces) return environment;
   const kind = kindOf(app);
-  if (kind === 'job' || kind === 'database') {
+  if (kind === 'job' || kind === 'database')
     throw invalid('only Apps and Functions have a startupConfig, not Jobs or Databases & Services');
-  }
   if (clears && given !== undefined) throw invalid('clearStartupConfig excludes startupConfig');
   if (clears && replaces) throw invalid('clearStartupConfig excludes replaceStartupConfig');
   if (clears) return { ...environment, startupConfig: undefined };
@@ -153,11 +151,8 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   const shell = part.shell ?? (part.command === undefined ? saved.shell : true);
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
-  if (next.shell === false && /\s/.test(next.command ?? '')) {
-    throw invalid(
-      'startupConfig with shell false: command must be one executable without spaces; put its arguments into args',
-    );
-  }
+  if (next.shell === false && /\s/.test(next.command ?? ''))
+    throw invalid('startupConfig with shell false: command must be one executable without spaces; use args');
   return next;
 }
 
@@ -178,8 +173,7 @@ function withFunctionConfig(environment: Environment, app: App, body: BodyFields
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
   // If `maxScale` is 0, there is no maximum.
-  if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale) {
+  if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale)
     throw invalid('functionConfig.minScale must not be greater than functionConfig.maxScale');
-  }
   return { ...environment, functionConfig };
 }

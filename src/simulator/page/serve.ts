@@ -9,9 +9,8 @@ import { assemblePage } from './assemble.ts';
 export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
+    if (request.method !== 'GET' && request.method !== 'HEAD')
       throw new RequestRefusal(405, 'this path accepts only GET requests', {}, { allow: 'GET, HEAD' });
-    }
     const body = assemblePage();
     return answered(200, body, headersFor(body));
   } catch (error) {

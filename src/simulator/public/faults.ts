@@ -20,16 +20,10 @@ const table = {
   commitThen: ['carries out the request, then answers with {status, body?} instead of the result', answer],
   dropBefore: ['resets the connection and changes nothing', onlyTrue],
   dropAfter: ['carries out the request, then resets the connection', onlyTrue],
-  delayMs: [
-    'waits the given milliseconds of wall time, then handles the request, with the effect `then` if it is given',
-    milliseconds,
-  ],
+  delayMs: ['waits the given milliseconds of wall time, then handles the request, or does `then`', milliseconds],
   hang: ['never answers and changes nothing', onlyTrue],
   hangAfterCommit: ['carries out the request, but never answers', onlyTrue],
-  truncate: [
-    'carries out the request, then resets the connection after the given number of bytes of the response body',
-    bytes,
-  ],
+  truncate: ['carries out the request, then resets the connection after that many bytes of the response', bytes],
   failAfterComponents: [
     'makes POST /solutions fail after the given number of components; the error contains the installationId',
     number({ min: 0, max: 100, whole: true }),

@@ -82,18 +82,13 @@ function requireSame(
   const other = (Object.keys(fixed) as (keyof typeof fixed)[]).find((name) => fixed[name] !== saved[name]);
   if (other !== undefined) throw rejected(world, `the installation was created with a different ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
-  if (isPersonal && before.ownerMembershipId !== membershipId) {
-    throw rejected(
-      world,
-      'only the member who created an installation with a personal subscription can continue the installation',
-    );
-  }
+  if (isPersonal && before.ownerMembershipId !== membershipId)
+    throw rejected(world, 'only its creator can continue an installation with a personal subscription');
 }
 
 function requireNotBeingDeleted(world: World, { components }: Installation): void {
-  if (components.some(({ appId }) => world.of(apps).get(appId)?.deletionStarted === true)) {
+  if (components.some(({ appId }) => world.of(apps).get(appId)?.deletionStarted === true))
     throw rejected(world, 'an app of this installation is being deleted, so no new component can be created');
-  }
 }
 
 function install(call: AreaCall, solution: Solution, from: Installation): AreaAnswer {
@@ -150,11 +145,7 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    refusal: new RequestRefusal(
-      500,
-      'the installation is not complete: send the same request again with its installationId',
-      kept,
-    ),
+    refusal: new RequestRefusal(500, 'installation incomplete: repeat the request with its installationId', kept),
   };
 }
 

@@ -287,7 +287,7 @@ describe('an activation before it is sent', () => {
     expect(message({ related: () => [before] })).toMatch(
       /put the operation id of the last RecoveryActivation into spec.afterOperationId$/,
     );
-    expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes the recovery points/);
+    expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes all recovery points/);
   });
 });
 

@@ -123,7 +123,7 @@ describe('a kubeconfig', () => {
     ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
     ['nothing in it', '', 'FILE has no contexts, clusters and users'],
     ['a list', '[planted-secret]', 'FILE has no contexts, clusters and users'],
-    ['no context', '{}', 'FILE: current-context is not set: choose a context of the kubeconfig with --context'],
+    ['no context', '{}', 'FILE: current-context is not set: give a --context'],
     ['an unknown context', '{"current-context":"x"}', 'FILE: current-context: there is no context "x"'],
     [
       'an unknown cluster',
@@ -215,7 +215,7 @@ describe('a kubeconfig', () => {
     [
       'a program that is not there',
       config({ exec: { ...exec, command: '/nowhere/login' } }),
-      'FILE: users["x"].exec: /nowhere/login: the program cannot be started (ENOENT)',
+      'FILE: users["x"].exec: /nowhere/login: the program cannot start (ENOENT)',
     ],
     [
       'an issuer that is not named',

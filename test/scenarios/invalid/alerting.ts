@@ -164,7 +164,7 @@ export const metricAlert: Verdicts = {
       because: 'another environment is another alert',
       from: alert,
       to: { ...alert, environmentRef: { externalId: 'env_other' } },
-      says: 'an alert belongs to its environment',
+      says: 'environmentRef cannot be changed',
     },
     {
       because: 'the rest may change',

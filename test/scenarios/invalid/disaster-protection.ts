@@ -77,7 +77,7 @@ export const disasterProtection: Verdicts = {
       because: 'the environment stays',
       from: spec,
       to: { ...spec, environmentRef: { externalId: 'env_other' } },
-      says: 'a protection belongs to its environment',
+      says: 'environmentRef cannot be changed',
     },
     { because: 'enrollment grows', from: spec, to: { ...spec, enrollment: 2 } },
     {

@@ -243,13 +243,13 @@ export const hostedApp: Verdicts = {
       because: 'the version is for creation',
       from: spec,
       to: { ...spec, atCreation: { presetVersion: '2' } },
-      says: 'atCreation field can only be given when the resource is created',
+      says: 'atCreation cannot be changed',
     },
     {
       because: 'so are sizes',
       from: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 1 } } },
       to: { preset: 'REDIS', port: 1, atCreation: { database: { disk: 2 } } },
-      says: 'atCreation field can only be given when the resource is created',
+      says: 'atCreation cannot be changed',
     },
     {
       because: 'an app keeps its name',

@@ -13,14 +13,11 @@ export const reasons = {
   Requesting: 'The request is written to status and is about to be sent to the service.',
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
-  InDoubt:
-    'A call was or may have been sent, and its outcome is not known. The operator watches the service until the outcome is known.',
-  CreateInProgress:
-    'Another resource is creating an object of the same name; this resource waits until that create call has ended.',
+  InDoubt: 'A call was or may have been sent, and its outcome is not known yet; the operator watches for it.',
+  CreateInProgress: 'Another resource is creating an object of the same name; this resource waits for its end.',
   EnvironmentInDoubt:
     'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
-  TakeOver:
-    'This operator has just become leader; calls that cannot be repeated wait until calls of the previous leader can no longer arrive.',
+  TakeOver: 'This operator has just become leader; calls wait until those of the last leader can no longer arrive.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret, or a key of a Secret, to which the spec refers does not exist.',
@@ -28,39 +25,35 @@ export const reasons = {
   AccountNotReady: 'The account of this object cannot be used; the conditions of the account say why.',
   Throttled: 'The service asked the operator to slow down; requests are sent again when the pause is over.',
   ServiceUnavailable:
-    'The service did not answer, or answered with a server error; the operator tries again after growing pauses.',
+    'The service did not answer, or with a server error; the operator tries again after growing pauses.',
   DangerousCredential:
     'The Secret of spec.dangerousCredentialsRef is missing, names a different host, or has a token that does not see the account; the call is not sent with any other credential.',
   InternalError:
     "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again after growing pauses.",
   DeletionBlocked:
     'The service refuses to delete the object while something uses or protects the object; the operator tries again until the deletion succeeds.',
-  ObjectMissing:
-    'A read or a call did not find the object in the service; the object counts as gone only after further reads prove it.',
+  ObjectMissing: 'The service did not find the object; the object counts as gone only after further reads.',
   InUse: 'Other resources still use the account, so the account cannot be deleted before them.',
   // Reasons of the condition Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
   Rejected: 'The service refuses the request; the message has the explanation of the service. Change the spec.',
-  Forbidden:
-    'The credential lacks a permission that a call or a read needs; grant the permission, or use a different credential.',
+  Forbidden: 'The credential lacks a permission that a call or a read needs; grant it, or use another credential.',
   Unauthorized: 'The service does not accept the token of the account; put a valid token into the Secret.',
   UnexpectedResponse: 'The service answered in a form that its API does not describe.',
   AlreadyExists:
-    'An object of this name exists in the service that this resource did not create; the message says how to adopt the object.',
+    'The service has an object of this name that this resource did not create; the message says what to do.',
   Ambiguous:
     'One or more objects in the service may be the result of a create call whose answer was lost; name the right object in spec.externalId.',
   Claimed: 'Another resource in this cluster owns the object in the service; the message names that resource.',
-  AdoptionNotAllowed:
-    'The spec names an object that this namespace did not create, and this resource is not allowed to adopt the object.',
+  AdoptionNotAllowed: 'The spec names an object that this namespace did not create and may not adopt.',
   UnknownPreset: 'The account has no preset of this name; the message names the most similar preset of the account.',
-  UnknownSolution:
-    'The catalog of the account has no solution of this name; the message names the most similar solution in the catalog.',
+  UnknownSolution: 'The catalog of the account has no solution of this name; the message has the most similar name.',
   EnvironmentNotFound:
     'The environment does not exist in the service, and the API cannot create environments; the resource is bound as soon as the environment appears.',
   EnvironmentChanged:
     'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference leads to a different environment; nothing is sent.',
   UnknownRemoteStatus:
-    'The service shows an environment status that its API does not describe; nothing is sent until the status changes.',
+    'The service shows an undocumented environment status; nothing is sent until the status changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
@@ -70,13 +63,12 @@ export const reasons = {
   DeployFailed:
     'The service accepted the deployment and reports that it failed; to try again, change what is deployed, or the annotation redeploy-at.',
   PartiallyInstalled:
-    'The service created only some components of the solution; the installation is continued under the same id.',
+    'The service created only some components of the solution; the installation continues under its id.',
   UpgradeInDoubt:
     'The answer to an upgrade was lost twice, and the service does not show which image runs; the upgrade is sent again only for a different image.',
   InstallationIdUnknown:
-    'The id of the installation is not known, so the installation can be neither continued nor upgraded; nothing is sent.',
-  AccessWiderThanSpec:
-    'The member has full access although the spec restricts the access; the message says what happens next.',
+    'The id of the installation is not known; nothing is sent, because every request needs the id.',
+  AccessWiderThanSpec: 'The member has full access although the spec restricts it; the message says what happens next.',
   Immutable: 'The service cannot change this field of an existing object; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
@@ -84,15 +76,13 @@ export const reasons = {
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
   NothingToDo: 'No step of the installation is left to a person.',
   TokenSuffices: 'No resource of the account waits because the token lacks a permission.',
-  ChangesPending:
-    'Some changes of the app take effect in an environment only with the next deployment of that environment.',
+  ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
   NoChangesPending: 'No change of the app waits for a deployment.',
   ChangeNotShown:
     'The service accepted the same change several times (an edit three times, a correction of drift twice) but still shows the old value; the change is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing the same field back; the operator no longer corrects the field until the spec is edited, the annotation reconcile-at is set, or the field has the value of the spec again.',
-  EndpointChanged:
-    'The object is bound to a different endpoint or account than the one that its account and Secret name now; nothing is sent.',
+  EndpointChanged: 'The object was bound to another endpoint or account than the Secret names now; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
     'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, are proved gone, or are accepted as gone.',
@@ -112,33 +102,28 @@ export const reasons = {
   Superseded:
     'Something that the spec names exactly has changed: the configuration, its generation, the recovery point or the operation. Check the protection and create another resource.',
   DestinationMismatch:
-    'The names in spec.target differ from those of the warm destination. Copy status.warmDestination of the DisasterProtection.',
-  ActivationUnavailable:
-    'The service says that the protected environment cannot be activated; the message has the reason that the service gives.',
-  ConfirmationMismatch:
-    'spec.confirmation differs from the name that the request must confirm; the message has the right name.',
+    'The names in spec.target differ from status.warmDestination of the DisasterProtection; copy those.',
+  ActivationUnavailable: 'The service says that no activation is possible; the message has the reason of the service.',
+  ConfirmationMismatch: 'spec.confirmation differs from the name to confirm, which the message has.',
   AlreadyActivated:
     'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
   OperationNotActive: 'The service is not working on the operation that the spec names.',
   OperationFailed: 'The service ended the operation without the requested result.',
   // Disaster recovery: reasons about a DisasterProtection
   ConfigurationGone:
-    'The protection is gone from the service. The operator does not set up the protection again until spec.enrollment is raised.',
-  WipedByReset:
-    'A DisasterReset wiped the protection. The operator does not set up the protection again until spec.enrollment is raised.',
+    'The protection is gone from the service, and is not set up again until spec.enrollment is raised.',
+  WipedByReset: 'A DisasterReset wiped the protection, which is not set up again until spec.enrollment is raised.',
   NotProtected: 'The service lists no protection of the environment, so the environment could not be recovered.',
   NotEligible:
     'According to its own data, the service would refuse this protection; the message names the field of the spec and the values that the service would accept.',
   RecoveryReady: 'The service says that a recovery would work.',
-  NeedsAttention:
-    'The service says that the protection needs attention; the message has the reason that the service gives.',
+  NeedsAttention: 'The service says that the protection needs attention; the message has the reason of the service.',
   ChainRollover: 'A new chain of snapshots is being built; recovery is not ready until the chain is complete.',
   CatchingUp: 'The standby has not applied all changes yet.',
   RpoExceeded: 'The newest data that can be recovered is much older than the recovery point objective allows.',
   SustainedStandby: 'The standby permanently runs at its full size, because the standard size was too slow.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy of the data.',
-  UnknownState:
-    'The service shows a state that its API does not explain, or shows no result of a request; the state does not count as ready.',
+  UnknownState: 'The service shows an unexplained state, or no result of a request; this does not count as ready.',
   NotDisclosed: 'The service does not show the state that this condition is about.',
   CaughtUp: 'The standby has applied all changes.',
   ActivationPossible: 'Nothing that the service shows prevents an activation.',
@@ -160,8 +145,7 @@ export const reasons = {
   Presumed:
     'The answer to the installation call was lost. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',
-  PendingNextBuild:
-    'spec.startupConfig has changed; the change takes effect with the next build, when deploy.build.revision changes.',
+  PendingNextBuild: 'spec.startupConfig has changed; the next build applies it, when deploy.build.revision changes.',
   // Reasons of the condition Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
@@ -176,8 +160,7 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The operator has not read the state of the alert yet.',
-  StateStale:
-    'The service has not confirmed the state of the alert for a long time, so the state in status may be outdated.',
+  StateStale: 'The service has not confirmed the state of the alert for long, so status may be outdated.',
   UnknownAlertState: 'The service shows a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
@@ -187,8 +170,7 @@ export const reasons = {
   NothingAdded: 'The member has no access to environments that somebody else added and that the spec does not name.',
   FeatureNotShown:
     'The API does not show whether the account enforces member access by environment; in an account that does not enforce it, every member has full access.',
-  NotDeployedYet:
-    'The service has not deployed the contact point to any region yet; the service may do so with the first alert in a region.',
+  NotDeployedYet: 'The contact point is not deployed to any region yet; the first alert in a region may do that.',
 } as const;
 
 export type Reason = keyof typeof reasons;

@@ -67,7 +67,7 @@ export const adoption = choice(
 /** Builds the schema of `lifecycle.onDelete`. Each kind passes a text that explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
   return choice(
-    `What happens to the object in the service when this resource is deleted. ${explanation}`,
+    `What the deletion of this resource does to the object in the service. ${explanation}`,
     words,
   ).optional();
 }

@@ -139,7 +139,7 @@ export function setOf<Item extends z.ZodType<string | number>>(
 ): z.ZodArray<Item> {
   const list: z.ZodArray<Item> = sized(z.array(item), size);
   const unique = list.refine((items) => new Set(items).size === items.length, {
-    error: 'must not contain the same item twice',
+    error: 'must not repeat an item',
   });
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
@@ -205,9 +205,7 @@ export function objectRef(description: string) {
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameInNamespace.optional(),
-    externalId: serviceId(
-      `The id of the object in the service, for an object without a resource in this namespace (API field: ${word}).`,
-    ).optional(),
+    externalId: serviceId(`The id of an object without a resource in this namespace (API field: ${word}).`).optional(),
   });
   return exactlyOne(ref, ['name', 'externalId']);
 }
@@ -218,7 +216,7 @@ export function objectOrIdRef(description: string, word: string) {
  */
 export function valueOrSource() {
   return {
-    value: text('The value as plain text; everyone who may read this resource can read the value.', {
+    value: text('The value as plain text, for everyone who may read this resource.', {
       max: 16_384,
     }).optional(),
     valueFrom: exactlyOne(
@@ -364,11 +362,11 @@ type FieldOf<Schema extends z.ZodType> = keyof z.output<Schema> & string;
 export function immutableFields<Schema extends z.ZodObject>(
   schema: Schema,
   names: readonly FieldOf<Schema>[],
-  message: string,
+  advice: string,
 ): Schema {
   const added = names.map((name) => ({
     rule: sameField(celName(name)),
-    message: `${name} ${message}`,
+    message: `${name} cannot be changed; ${advice}`,
     fieldPath: `.${name}`,
     reason: 'FieldValueForbidden' as const,
   }));

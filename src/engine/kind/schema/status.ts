@@ -53,10 +53,10 @@ export const Journal = shown('A call that must not happen twice; written to stat
   create: shown('Data to find the created object when the answer to a create call is lost.', {
     collection: text('The list of the service that shows the new object.', { max: 256 }),
     name: text('The name of the new object.', { max: 256 }),
-    excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
+    excluded: listOf('Ids of earlier objects of this name.', idAsShown('An id.'), {
       max: mostExcluded,
     }),
-    serviceTime: text("The time on the service's own clock when the ids in excluded were read.", {
+    serviceTime: text('The time of the service when the ids in excluded were read.', {
       max: 64,
     }).optional(),
   }).optional(),
@@ -68,7 +68,7 @@ export const Journal = shown('A call that must not happen twice; written to stat
   ).optional(),
   before: text('The state of the object right before the call.', { max: 256 }).optional(),
   requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
-  payload: text('The exact body of a request with a requestId, so that the same bytes can be sent again.', {
+  payload: text('The exact body of a request with a requestId, for a repetition.', {
     max: 32_768,
   }).optional(),
 });
@@ -114,9 +114,7 @@ export const InternalStatus = {
 
 /** The schema of those status fields of every kind that the engine writes. */
 export const CommonStatus = facts({
-  observedGeneration: generation(
-    'The generation of the spec for which this status was computed; -1 before the first reconcile.',
-  ).optional(),
+  observedGeneration: generation('The generation of the spec that this status is about; -1 at first.').optional(),
   conditions: listByKey(
     'The conditions of the object, one for each aspect of its state; Ready sums them up.',
     Condition,
@@ -139,12 +137,9 @@ export const CommonStatus = facts({
       max: 100,
     },
   ).optional(),
-  wouldDo: text(
-    'A description of the next call that would be sent to the service if the object were not only observed.',
-    {
-      max: 1024,
-    },
-  ).optional(),
+  wouldDo: text('The next call that would be sent if the object were not only observed.', {
+    max: 1024,
+  }).optional(),
   truncated: listByKey(
     'Lists in this status that were shortened to fit the schema.',
     shown('A shortened list.', {

@@ -60,9 +60,8 @@ const configureFields = fields({
  */
 export function configureBody(body: BodyFields): ReturnType<typeof configureFields> {
   const read = configureFields(body, '');
-  if (new Set(read.items.map(({ sourceAppEnvId }) => sourceAppEnvId)).size < read.items.length) {
+  if (new Set(read.items.map(({ sourceAppEnvId }) => sourceAppEnvId)).size < read.items.length)
     throw invalid('no two items may have the same sourceAppEnvId');
-  }
   return read;
 }
 

@@ -47,7 +47,7 @@ export function protections(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Handles GET /disaster-readiness/points, which lists the recovery points that an activation may use; clients must not rely on the order.
+ * Handles GET /disaster-readiness/points, which lists usable recovery points; clients must not rely on the order.
  */
 export function points(call: AreaCall): AreaAnswer {
   const { world } = call;

@@ -162,11 +162,10 @@ export function reset(call: AreaCall): AreaAnswer {
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
   const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
   if (scope === 'account' && sourceAppEnvId !== undefined) {
-    throw invalid('sourceAppEnvId must not be sent if scope is account');
+    throw invalid('scope account takes no sourceAppEnvId');
   }
-  if (confirmationName !== (environment?.name ?? account.name)) {
+  if (confirmationName !== (environment?.name ?? account.name))
     throw rejected(world, 'confirmationName must be the exact name of the environment or account to reset');
-  }
   return wipeAll(world, environment?.protections ?? protectionsOf(world, accountId));
 }
 
@@ -186,9 +185,8 @@ function protectionsOf(world: World, accountId: string): readonly Configuration[
 }
 
 function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswer {
-  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound') {
+  if (protections.length === 0 && world.readings['reset.repeat'] === 'notFound')
     throw notFound('the environment or account has no protection to reset');
-  }
   for (const protection of protections) rejectIf(world, refusedReset(protection));
   if (protections.some(({ told }) => (told.pendingCleanup?.pendingCount ?? 0) > 0)) {
     return pending(world, protections);

@@ -14,10 +14,7 @@ const at = (method: string, name: string) => `${method} /disaster-readiness/${na
 
 /** The forms of the web page for disaster readiness: protection, validation, activation, discard and reset. */
 export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
-  [at('GET', 'sources')]: [
-    'lists the environments of an account, and tells if each is or can be protected',
-    `accountId*@accounts,${pages}`,
-  ],
+  [at('GET', 'sources')]: ['lists the environments that are or can be protected', `accountId*@accounts,${pages}`],
   [at('GET', 'configurations')]: ['lists the protections', `accountId*@accounts,${pages}`],
   [at('POST', 'configure')]: [
     'creates or edits the protection of an environment',
@@ -29,7 +26,7 @@ export const recoveryForms: readonly Form[] = formsOf('Disaster readiness', {
     protection,
   ],
   [at('GET', 'points')]: [
-    'lists the recovery points that an activation may use',
+    'lists usable recovery points',
     `accountId*@accounts,configurationId*@configurations,${pages}`,
   ],
   [at('POST', 'validate')]: [

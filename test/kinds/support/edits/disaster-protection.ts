@@ -22,7 +22,7 @@ const item = {
   rpoTargetMs: 3_600_000,
   rtoTargetMs: 7_200_000,
 };
-const fixed = refused('a protection belongs to its environment');
+const fixed = refused('environmentRef cannot be changed');
 
 /** The interface takes settings as a whole: what the spec does not change goes along as it is. */
 const configure = (changed: object) =>

@@ -253,7 +253,7 @@ const jobRows: readonly Edit[] = [
 ];
 
 const versioned = (presetVersion: string) => ({ ...image, preset: 'NEXT_JS', atCreation: { presetVersion } });
-const onlyAtCreation = refused('can only be given when the resource is created');
+const onlyAtCreation = refused('atCreation cannot be changed');
 const withDatabase = (database: Spec): Spec => ({ ...redis, atCreation: { database } });
 
 const creationRows: readonly Edit[] = [

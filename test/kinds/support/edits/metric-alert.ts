@@ -10,7 +10,7 @@ const alert = {
   threshold: 80,
   contactPointRefs: [{ name: 'cp-a' }],
 };
-const fixed = refused('an alert belongs to its environment');
+const fixed = refused('environmentRef cannot be changed');
 
 const patch = (body: object) => sent('PATCH /alert', { alertId: '{id}', ...body });
 const toggle = (enabled: boolean) => sent('POST /alert/toggle', { alertId: '{id}', enabled });
