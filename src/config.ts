@@ -266,30 +266,19 @@ export const sandboxCommand = {
     timeout: whole('with --once: exit with code 1 if a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
     samples: text('the folder with the manifests to apply, or none', 'DIR|none', 'must be a folder or none'),
     data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
-    latency: {
-      help: 'delay of each answer of the service',
-      value: 'MS',
-      schema: wholeNumber(0, 600_000).optional(),
-    },
+    latency: { help: 'delay of each answer of the service', value: 'MS', schema: wholeNumber(0, 600_000).optional() },
     reading: list(
       'choose what the simulator does in a point that the documentation of the service leaves open',
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
-    rateLimit: {
-      help: 'requests per second of an account',
-      value: 'N',
-      schema: wholeNumber(1, 1_000_000).optional(),
-    },
+    rateLimit: { help: 'requests per second of an account', value: 'N', schema: wholeNumber(1, 1_000_000).optional() },
     clock: {
       help: "the service's clock",
       value: 'real|virtual',
       schema: z.enum(['real', 'virtual'], 'must be real or virtual').optional(),
     },
-    operatorArgs: {
-      ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()),
-      dashed: true,
-    },
+    operatorArgs: { ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()), dashed: true },
   },
   notes: [
     "  --kubectl ARGS...           run the sandbox's kubectl with all arguments that follow, against the running sandbox;\n                              with --data DIR, against the sandbox whose data are in that folder",
@@ -338,16 +327,9 @@ export const runCommand = {
     secretWatch: choice('on: watch Secrets, to see rotations at once; off: read Secrets at each poll', ['on', 'off']),
     ...hostFlags,
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
-    enableActivation: {
-      help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset',
-    },
+    enableActivation: { help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset' },
     enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account' },
-    horizonSeconds: whole(
-      'time after its deadline in which a call may still take effect',
-      'SECONDS',
-      '120',
-      [1, 3_600],
-    ),
+    horizonSeconds: whole('time after its deadline in which a call may take effect', 'SECONDS', '120', [1, 3_600]),
     callDeadlineSeconds: whole(
       'time limit of a call that changes something, including its wait for the request budget; a read may take a third of this time',
       'SECONDS',

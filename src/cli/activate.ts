@@ -32,9 +32,7 @@ export const activateCommand = {
     },
     environmentName: text('the name of the recovered environment; by default the one that is saved', 'NAME'),
     appName: text('the name of the new app; by default the name that the protection has saved', 'NAME'),
-    acknowledgeWriters: {
-      help: 'accept that the source may still write if its region is down',
-    },
+    acknowledgeWriters: { help: 'accept that the source may still write if its region is down' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
@@ -158,7 +156,9 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
       'Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.',
     ),
     ...(acknowledgeWriters === true
-      ? ['This manifest accepts that the source may still write if it cannot be fenced: both may write.']
+      ? [
+          'This manifest accepts that the source may still write if it cannot be fenced: then both environments may write data.',
+        ]
       : [
           'If the source may still write and cannot be fenced, the activation is refused. If you accept that both environments write data, add to spec:',
           '  acknowledgements: [WriterSafety]',

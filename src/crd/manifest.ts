@@ -150,12 +150,7 @@ function columns(kind: KindIdentity): readonly Column[] {
     ...kind.columns,
     ...id,
     { name: 'MESSAGE', path: `${ready}.message`, wide: true, description: 'The message of the condition Ready.' },
-    {
-      name: 'AGE',
-      path: '.metadata.creationTimestamp',
-      type: 'date',
-      description: 'Time since the creation.',
-    },
+    { name: 'AGE', path: '.metadata.creationTimestamp', type: 'date', description: 'Time since the creation.' },
   ];
 }
 

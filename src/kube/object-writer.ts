@@ -70,10 +70,7 @@ export class KubeObjectWriter implements ObjectWriter {
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](
-          fields,
-          `writing the answer of the service to status failed; the next try follows: ${message}`,
-        );
+        log[isTold ? 'debug' : 'warn'](fields, `writing an answer to status failed and is tried again: ${message}`);
         isTold = true;
         await pause(clock, waitMs);
       }

@@ -340,10 +340,7 @@ export class Reflector {
     switch (event.type) {
       case 'ERROR':
         if (event.code === 410) throw new Relist('gone');
-        throw new KubeError(
-          'unavailable',
-          `watching ${this.#options.resource.plural}: error ${event.code} in the stream`,
-        );
+        throw new KubeError('unavailable', `watching ${this.#options.resource.plural}: stream error ${event.code}`);
       case 'BOOKMARK':
         this.#advance(event.resourceVersion);
         return;
@@ -389,7 +386,7 @@ export class Reflector {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener failed');
+      this.#options.log.error({ reflector: this.name, err: error }, 'bug: a listener of the reflector failed');
     }
   }
 }

@@ -50,7 +50,11 @@ const registry = {
   'discard.window': ['sets which API passage decides when a discard is allowed', 'table', 'errorsRule4'],
   'activate.receipt': ['sets which fields the response of activate has', 'full', 'idOnly', 'opaque'],
   'alerts.refreshPaused': ['decides if a refresh of a paused alert keeps the state or is rejected', 'keeps', 'rejects'],
-  'alerts.cache': ['decides if lastKnownState changes only by a refresh, or always', 'refreshOnly', 'live'],
+  'alerts.cache': [
+    'decides if lastKnownState changes only by a refresh, or with each evaluation',
+    'refreshOnly',
+    'live',
+  ],
   'contactPoints.deploys': ['sets when contact points are deployed to regions', 'whenUsed', 'everywhere', 'never'],
   'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],

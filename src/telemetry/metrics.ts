@@ -41,7 +41,10 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
     ['account'],
   ),
-  apphosting_in_doubt_calls: gauge('Journalled calls whose outcome is not known yet.', ['kind', 'operation']),
+  apphosting_in_doubt_calls: gauge('Calls that must not happen twice and whose outcome is not known yet.', [
+    'kind',
+    'operation',
+  ]),
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
@@ -51,7 +54,10 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),
   apphosting_service_throttled_total: counter('Answers of the service that ask for fewer requests, such as 429.'),
   apphosting_mirror_lists_total: counter('Reads of lists, by result or failure.', ['collection', 'result']),
-  apphosting_mirror_age_seconds: gauge('Age of the oldest list of a collection.', ['account', 'collection']),
+  apphosting_mirror_age_seconds: gauge('Time since the oldest list of a collection was read from the service.', [
+    'account',
+    'collection',
+  ]),
   apphosting_poll_interval_seconds: gauge(
     'Poll interval in effect; longer than configured when polling would use more than half of the request budget.',
     ['account'],

@@ -18,9 +18,7 @@ export const completionCommand = {
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install the script is written\nto the folder from which the shell loads it. --install without a shell makes kubectl complete `kubectl apphosting` too.',
   operand: 'optional',
   flags: {
-    install: {
-      help: 'write the script to its file; without a shell, the program kubectl_complete-apphosting',
-    },
+    install: { help: 'write the script to its file; without a shell, the program kubectl_complete-apphosting' },
     folder: text(
       'the folder for the file of --install; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
       'DIR',

@@ -86,7 +86,7 @@ const flags = {
   ...clusterFlags,
   wait: { help: 'wait until the resource is Ready or cannot become Ready by itself' },
   timeout: {
-    help: 'with --wait: at most this long, such as 5m',
+    help: 'with --wait: the time limit, such as 5m',
     value: 'TIME',
     fallback: '5m',
     schema: duration(1, 86_400),

@@ -22,7 +22,7 @@ export const doctorCommand = {
     pre: { help: 'run only the checks that make sense before the operator is installed' },
     failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
     skip: list(
-      'leave out findings with this code, of one object or all',
+      'leave out findings with this code, of one object or of all',
       'CODE[=OBJECT]',
       z.string().min(1, 'must be the code of a finding'),
     ),

@@ -27,13 +27,14 @@ export const importCommand = {
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
-    namespace: {
-      short: 'n',
-      ...text('the namespace in the manifests; default: none', 'NAME', 'must be a namespace'),
-    },
+    namespace: { short: 'n', ...text('the namespace in the manifests; default: none', 'NAME', 'must be a namespace') },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),
-    member: list('also import this unlisted membership', 'ID', z.string().min(1, 'must be an id')),
+    member: list(
+      'also import this membership; the service does not list memberships',
+      'ID',
+      z.string().min(1, 'must be an id'),
+    ),
     installation: list(
       'also import this installation of a solution, with the policy Observe; the service does not list installations',
       'ID=SOLUTION/REGION/APP-NAME',
@@ -83,7 +84,7 @@ function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
       err(`reading ${accountId}: ${lists} lists, then ${reads} reads; ${pace}\n`);
     },
     read: (count: number) => {
-      if (isTerminal && total > 0) err(`\r${Math.min(count, total)} of ${total} reads are done`);
+      if (isTerminal && total > 0) err(`\r${Math.min(count, total)} of ${total} reads done`);
     },
   };
 }
@@ -124,7 +125,7 @@ async function imported(
     ...missing.map((id) => ({
       what: `--id ${id}`,
       code: 'NotFound',
-      reason: 'this id has nothing to import',
+      reason: 'no object with this id can be imported',
     })),
     ...everything.skipped,
     ...proof.skipped,

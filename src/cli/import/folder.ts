@@ -201,10 +201,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
     metadata: definedIn({ name: 'default', namespace }),
     spec: { credentialsRef: { name: 'hosting-credentials' }, externalId: accountId },
   };
-  return {
-    path: 'account.yaml',
-    after: textOf(object, 'The credentials: secrets/hosting-credentials.yaml.'),
-  };
+  return { path: 'account.yaml', after: textOf(object, 'The Secret is in secrets/hosting-credentials.yaml.') };
 }
 
 function credentialsFile({ namespace }: FolderAccount): NewFile {

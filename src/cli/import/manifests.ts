@@ -92,7 +92,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show its environment');
+      skip(`protection ${id}`, 'the service does not show the environment of the protection');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -169,7 +169,7 @@ function slugOf(text: string): string {
 
 const theirs = {
   code: 'ManagedElsewhere',
-  reason: 'its description shows that an operator manages the alert',
+  reason: 'the description of the alert shows that an operator manages the alert',
 };
 const sentAnew = {
   code: 'SentAnew',

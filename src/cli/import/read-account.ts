@@ -133,10 +133,7 @@ export async function readWhole<Item>(
       return { why: 'notFound', message: `${request.endpoint}: the service has no such object` };
     const found = read.items(reading.body);
     if (found === undefined)
-      return {
-        why: 'malformed',
-        message: `${request.endpoint}: the answer does not have the documented form`,
-      };
+      return { why: 'malformed', message: `${request.endpoint}: the answer does not have the documented form` };
     for (const item of found) items.set(read.idOf(item), item);
     const next = read.next?.(reading.body);
     if (next === undefined) return { items: [...items.values()] };

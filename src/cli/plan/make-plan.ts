@@ -147,7 +147,8 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   const isOurs = ({ key, object }: ParsedObject) => wanted.places.has(key) || object.status !== undefined;
   const standIns = objects.filter((one) => one.kind.life === 'account' && !isOurs(one));
   return standIns.map(
-    (one) => `${keyInWords(one.key)} is not in the manifests: plan takes ${String(specOf(one)['externalId'])}`,
+    (one) =>
+      `${keyInWords(one.key)} is not in the manifests: the plan assumes account ${String(specOf(one)['externalId'])}`,
   );
 }
 

@@ -64,7 +64,7 @@ export const Plan = z
       z.strictObject({
         accountId: z.string(),
         endpoint: z.string(),
-        asOf: z.string().describe('The time of the reads.'),
+        asOf: z.string().describe('The time at which the account was read.'),
       }),
     ),
     complete: z.boolean().describe('False if something could not be read, so that the plan may lack changes.'),

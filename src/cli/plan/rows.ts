@@ -261,7 +261,10 @@ function unknownRow(
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
   if (ready?.status !== 'True')
-    return row([], ready === undefined ? 'no status is reported yet' : `${ready.reason}: ${ready.message}`);
+    return row(
+      [],
+      ready === undefined ? 'the operator has not reported a status yet' : `${ready.reason}: ${ready.message}`,
+    );
   const unverified = Array.isArray(shown['unverified']) ? (shown['unverified'] as unknown[]) : [];
   if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
   if (isOnlyObserved(object)) return [];

@@ -12,7 +12,7 @@ export const ActivationDiscardSpec = recovery.once(
     configurationId: serviceId('The id that the configuration must have for the request to be sent.'),
     operationId: serviceId('The id of the activation: status.activeOperation.operationId of the DisasterProtection.'),
     configurationGeneration: wholeNumber(
-      'The generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',
+      'Generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',
     ),
     acknowledgements: recovery.acknowledgements(
       'The risks that you accept. DiscardsRecoveredData: the data recovered so far is deleted (API field: discardAcknowledged).',

@@ -302,11 +302,7 @@ export const appEnvironment = defineKind<AppEnvironmentSpec, AppEnvironmentFacts
   columns: [
     { name: 'APP', path: '.status.appName', description: 'The app that the environment belongs to.' },
     { name: 'REVISION', path: '.status.deploy.revision', description: 'The revision that was deployed last.' },
-    {
-      name: 'STATE',
-      path: '.status.state',
-      description: 'The state: Running, Stopped, Updating or another one.',
-    },
+    { name: 'STATE', path: '.status.state', description: 'The state: Running, Stopped, Updating or another one.' },
     { name: 'REGION', path: '.status.region', wide: true, description: 'The region of the environment.' },
   ],
   selectable: [

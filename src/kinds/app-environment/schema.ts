@@ -28,10 +28,7 @@ const Deploy = atMostOne(
   fields('What to deploy. Set at most one of image, build and rollbackContentId.', {
     image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
     build: fields('Builds the git branch of the environment, once for each revision.', {
-      revision: text('The revision to build, such as a git commit. A new value starts a build.', {
-        min: 1,
-        max: 256,
-      }),
+      revision: text('The revision to build, such as a git commit. A new value starts a build.', { min: 1, max: 256 }),
       forceNewBuild: flag('True to build though an image of the same source exists. Default: false.').optional(),
       rebuild: flag('True to rebuild the version that runs (API field: isRebuild). Default: false.').optional(),
       fromContentId: serviceId('The id of the content version to rebuild, instead of the running one.').optional(),
@@ -77,9 +74,7 @@ const StartupConfig = withRule(
       text('An argument of the command.', { max: 16_384 }),
       { max: 200 },
     ).optional(),
-    shell: flag(
-      'True to run the command in a shell; false if it is one executable with args. Default: true.',
-    ).optional(),
+    shell: flag('True to run the command in a shell, false to run it directly. Default: true.').optional(),
     workingDir: text('The working directory of the command.', { min: 1, max: 4096 }).optional(),
   }),
   {
@@ -99,7 +94,7 @@ const Fields = specInAccount('The environment to manage, and what runs in it.', 
     'appId',
   ).optional(),
   environmentName: text('The name of the environment, within its app.', { min: 1, max: 256 }).optional(),
-  cliEnvironmentName: text("The name in the service's CLI (API field: cliEnvName).", {
+  cliEnvironmentName: text("The name of the environment in the service's CLI (API field: cliEnvName).", {
     min: 1,
     max: 256,
   }).optional(),
@@ -170,14 +165,10 @@ export const AppEnvironmentSpec = immutableFields(
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
-  revision: text('The deployed image, revision of the build, or content version.', {
-    max: 1024,
-  }).optional(),
+  revision: text('The deployed image, revision of the build, or content version.', { max: 1024 }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
-  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', {
-    max: 128,
-  }).optional(),
+  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', { max: 128 }).optional(),
 };
 
 /** The status fields of an AppEnvironment. */
@@ -186,35 +177,33 @@ export const AppEnvironmentFacts = facts({
   appName: text('The name of the app that the environment belongs to.', { max: 256 }).optional(),
   environmentName: text('The name of the environment (API field: name).', { max: 256 }).optional(),
   slug: text('The slug of the environment.', { max: 256 }).optional(),
-  cliEnvironmentName: text("The name in the service's CLI (API field: cliEnvName).", {
+  cliEnvironmentName: text("The name of the environment in the service's CLI (API field: cliEnvName).", {
     max: 256,
   }).optional(),
   deploymentName: text("The name of the environment's deployment in the service's cluster.", { max: 256 }).optional(),
-  state: text('The state: Running, Stopped, Updating or another one (API field: status).', {
-    max: 64,
-  }).optional(),
+  state: text('The state: Running, Stopped, Updating or another one (API field: status).', { max: 64 }).optional(),
   region: text('The region of the environment.', { max: 128 }).optional(),
   hosts: listOf('The host names of the environment.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
   resources: shown('The resources of the environment.', {
     containers: upToAMillion('Number of containers.'),
-    zClouds: number('Standard units of CPU and memory per container.', {
-      min: 0,
-      max: 1_000_000,
-    }).optional(),
+    zClouds: number('Standard units of CPU and memory per container.', { min: 0, max: 1_000_000 }).optional(),
     cpu: number("CPU in the service's zCPU units.", { min: 0, max: 1_000_000_000 }).optional(),
     memoryMb: number('Memory per container in MB (API field: memory).', { min: 0, max: 1_000_000_000 }).optional(),
   }).optional(),
   gitBranch: text('The git branch that the environment is built from.', { max: 256 }).optional(),
   deploy: shown('The newest deployment that this resource made.', {
     ...Revision,
-    repeatedAfterDoubt: integer('Number of repeats because of an unknown outcome.', { min: 0, max: 1000 }).optional(),
+    repeatedAfterDoubt: integer(
+      'Number of times that the deployment was sent again because its outcome was not known.',
+      { min: 0, max: 1000 },
+    ).optional(),
     rollback: shown('The version numbers of a rollback.', {
       fromVersion: wholeNumber('The version before the rollback.').optional(),
       toVersion: wholeNumber('The version after the rollback.').optional(),
       besideSpec: flag('True if the annotation apphosting.dev/roll-back-at asked for the rollback.').optional(),
     }).optional(),
   }).optional(),
-  history: listOf('The last deployments, newest first.', shown('A deployment.', Revision), {
+  history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {
     max: 10,
   }).optional(),
   lastHandledRedeployAt: handledToken('apphosting.dev/redeploy-at'),

@@ -38,19 +38,13 @@ const Fields = specInAccount(
         fieldPath: '.value',
         check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
       }),
-      httpMethod: text('The HTTP method, such as POST or PUT.', {
-        min: 1,
-        max: 16,
-        pattern: '^[A-Z]+$',
-      }).optional(),
+      httpMethod: text('The HTTP method, such as POST or PUT.', { min: 1, max: 16, pattern: '^[A-Z]+$' }).optional(),
       username: text('The user name for basic authentication.', { max: 256 }).optional(),
       password: secretText('The password for basic authentication.').optional(),
     }).optional(),
     chatA: fields('Posts to the first team-chat service (API type: chat_webhook_a).', {
       webhookUrl: secretText('The URL of the incoming webhook of the chat service.'),
-      channel: text('The channel to post to, unless the webhook is locked to one.', {
-        max: 256,
-      }).optional(),
+      channel: text('The channel to post to, unless the webhook is locked to one.', { max: 256 }).optional(),
       mentionUsers: text('The users to mention, in the format of the chat service.', { max: 1024 }).optional(),
     }).optional(),
     chatB: fields('Posts to the second team-chat service (API type: chat_webhook_b).', {
@@ -91,7 +85,7 @@ export const ContactPointFacts = facts({
     'The regions that the contact point is deployed to. A region may appear only after an alert in that region uses the contact point.',
     shown('A region.', {
       region: text('The region.', { max: 128 }),
-      uid: text('The id in this region (API field: dashboardContactPointUid).', {
+      uid: text('The id of the contact point in this region (API field: dashboardContactPointUid).', {
         max: 256,
       }).optional(),
     }),

@@ -32,7 +32,7 @@ const storages = ['Inherited', 'Platform', 'Credential'] as const;
 const Storage = withRule(
   fields('The storage for snapshots. If absent, the storage of the source.', {
     source: choice(
-      'The storage of snapshots: Inherited from the source, Platform, or Credential for your own.',
+      'The storage of snapshots: Inherited from the source, Platform, or your own (Credential).',
       storages,
     ),
     credentialId: serviceId('The id of the credential of your storage (API field: storageCredentialId).').optional(),
@@ -49,7 +49,7 @@ const Fields = specInAccount(
   'The environment to protect, the region to recover in, and the settings of the protection.',
   {
     environmentRef: environmentRef('sourceAppEnvId'),
-    destinationRegion: text('The region to recover in. Default: one that the service chooses.', {
+    destinationRegion: text('The region to recover in. Default: chosen by the service.', {
       min: 1,
       max: 128,
     }).optional(),
@@ -144,9 +144,7 @@ const Source = shown('The protected environment, as the list of sources shows it
     'The reasons why the service cannot protect the environment.',
     text(
       'An explanation with the code of the service in brackets, or the quoted code if the operator does not know the code.',
-      {
-        max: 256,
-      },
+      { max: 256 },
     ),
     { max: 50 },
   ).optional(),
@@ -183,7 +181,9 @@ export const DisasterProtectionFacts = facts({
     reason: word('The reason for the state of the readiness.').optional(),
     warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
-    recoveryPointAgeSeconds: count('Age of the newest recovery point at a change (API field: recoveryPointAgeMs).'),
+    recoveryPointAgeSeconds: count(
+      'Age of the newest recovery point when status was written (API field: recoveryPointAgeMs).',
+    ),
   }).optional(),
   standby: shown('The standby of a warm protection.', {
     shape: word('The size of the standby.').optional(),
@@ -196,12 +196,10 @@ export const DisasterProtectionFacts = facts({
   warmValidationOperationId: id('The id of an operation; a hint that an isolated validation may be requested.'),
   warmRecoveryOperationId: id('The id of the operation that keeps the standby; a hint that it may be activated.'),
   warmDestination: recovery.destination(
-    'The recovered environment of a warm protection; copy it to a RecoveryActivation.',
+    'The names that a RecoveryActivation of a warm protection must use for the recovered environment.',
   ),
   plannedDestination: recovery.destination('The names saved for the recovered environment of a cold protection.'),
-  activationUnavailableReason: text('The reason why the service refuses activations now.', {
-    max: 256,
-  }).optional(),
+  activationUnavailableReason: text('The reason why the service refuses activations now.', { max: 256 }).optional(),
   activationResult: recovery.activationResult('The result of the last activation.'),
   canRequestDiscard: flag('True once the service accepted a discard of the activation; a hint only.').optional(),
   validationSchedule: shown('The schedule of validations and snapshots.', {
@@ -217,9 +215,7 @@ export const DisasterProtectionFacts = facts({
   operations: listOf(
     'The last operations on the configuration, newest first.',
     recovery.operation('An operation on the configuration.'),
-    {
-      max: 20,
-    },
+    { max: 20 },
   ).optional(),
   source: Source.optional(),
   pendingCleanup: recovery.pendingCleanup,
@@ -242,19 +238,11 @@ export const identity = {
     {
       name: 'RECOVERY-READY',
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
-      description: 'True if recovery would work.',
+      description: 'True if recovery works.',
     },
-    {
-      name: 'MODE',
-      path: '.status.settings.protectionMode',
-      description: 'The mode: Cold or Warm.',
-    },
+    { name: 'MODE', path: '.status.settings.protectionMode', description: 'The mode: Cold or Warm.' },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
-    {
-      name: 'STAGE',
-      path: '.status.activeOperation.stage',
-      description: 'The stage of the active operation.',
-    },
+    { name: 'STAGE', path: '.status.activeOperation.stage', description: 'The stage of the active operation.' },
     {
       name: 'SINCE',
       path: '.status.conditions[?(@.type=="RecoveryReady")].lastTransitionTime',
@@ -265,20 +253,10 @@ export const identity = {
       name: 'LAST-POINT',
       path: '.status.recoveryPoints[0].cutoffTime',
       type: 'date',
-      description: 'Age of the data.',
+      description: 'Age of the newest recovery point.',
     },
-    {
-      name: 'STATE',
-      path: '.status.readiness.state',
-      wide: true,
-      description: 'The readiness in the service.',
-    },
-    {
-      name: 'STORAGE',
-      path: '.status.settings.storage.source',
-      wide: true,
-      description: 'The storage for snapshots.',
-    },
+    { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
+    { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'The storage for snapshots.' },
   ],
   selectable: [
     '.spec.environmentRef.name',

@@ -76,9 +76,7 @@ export type DisasterResetSpec = z.output<typeof DisasterResetSpec>;
 /** The status of a DisasterReset. */
 export const DisasterResetFacts = facts({
   ...recovery.stageFacts,
-  environmentId: text('The id of the protected environment (API field: sourceAppEnvId).', {
-    max: 128,
-  }).optional(),
+  environmentId: text('The id of the protected environment (API field: sourceAppEnvId).', { max: 128 }).optional(),
   acceptedTime: recovery.requestFacts.acceptedTime,
   finishedTime: recovery.requestFacts.finishedTime,
   wipedConfigurationCount: count('Number of configurations that the service wiped (API field: configurations).'),
@@ -98,11 +96,7 @@ export const identity = {
   facts: DisasterResetFacts,
   idWord: undefined,
   columns: [
-    {
-      name: 'SCOPE',
-      path: '.spec.scope',
-      description: 'Environment for one protection, Account for all protections.',
-    },
+    { name: 'SCOPE', path: '.spec.scope', description: 'Environment for one protection, Account for all protections.' },
     ...recovery.stageColumns('The current stage of the reset.'),
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],

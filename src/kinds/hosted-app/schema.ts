@@ -64,7 +64,9 @@ const Source = withRule(
       dockerfile: givenText('The content of the Dockerfile (API field: customDockerfileContent).').optional(),
       buildArgs: text('The build arguments, in the format of the service.', { max: 16_384 }).optional(),
       builder: text('The builder of the source, such as DOCKER or NIXPACKS.', { min: 1, max: 64 }).optional(),
-      pullSecretId: serviceId('The credential for base images (API field: buildPullAccountSecretId).').optional(),
+      pullSecretId: serviceId(
+        'The id of the registry credential for base images (API field: buildPullAccountSecretId).',
+      ).optional(),
     }),
     ['dockerfilePath', 'dockerfile'],
   ),
@@ -77,7 +79,9 @@ const Source = withRule(
 
 const Image = fields('Runs a pre-built image (API field: useImage).', {
   reference: text('The image, such as registry.example.com/team/web:1.2 (API field: image).', { min: 1, max: 1024 }),
-  pullSecretId: serviceId('The registry credential for the image (API field: imagePullAccountSecretId).').optional(),
+  pullSecretId: serviceId(
+    'The id of the registry credential for the image (API field: imagePullAccountSecretId).',
+  ).optional(),
 });
 
 const portNumber = (description: string) => integer(description, { min: 1, max: 65_535 }).optional();
@@ -103,7 +107,7 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
     "The setting that says whether runs of the job may overlap. The service's API documentation does not name this setting of jobConfig, so its name is given here.",
     {
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
-      value: text('The value. Digits are sent as a number, true and false as a boolean.', {
+      value: text('The value of the setting. Digits are sent as a number, true and false as a boolean.', {
         min: 1,
         max: 256,
       }),

@@ -44,7 +44,7 @@ export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
       { min: 10, max: 3600 },
     ).optional(),
     budget: fields('Limits for requests with this credential.', {
-      requestsPerSecond: integer('Most requests per second. Default: 5.', {
+      requestsPerSecond: integer('Maximum number of requests per second. Default: 5.', {
         min: 1,
         max: 1000,
       }).optional(),
@@ -70,7 +70,7 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
 
 const DatabasePreset = shown('A preset for databases and services.', {
   ...presetFields,
-  protocols: listOf('The protocols of connections.', text('A protocol.', { max: 64 }), {
+  protocols: listOf('The protocols for connections to the database or service.', text('A protocol.', { max: 64 }), {
     max: 20,
   }).optional(),
   maxDisk: count('Maximum size of the disk.'),
@@ -80,7 +80,7 @@ const DatabasePreset = shown('A preset for databases and services.', {
 const Solution = shown('A solution of the catalog.', {
   name: text('The name to use in spec.solution of a SolutionInstallation.', { max: 128 }),
   label: text('The display name of the solution.', { max: 256 }).optional(),
-  requiredInputs: listOf('The names of required inputs.', text('An input.', { max: 128 }), {
+  requiredInputs: listOf('The names of the inputs that the solution requires.', text('An input.', { max: 128 }), {
     max: 50,
   }).optional(),
   components: listOf(
@@ -88,7 +88,7 @@ const Solution = shown('A solution of the catalog.', {
     shown('A component.', {
       name: text('The name of the component.', { max: 128 }),
       preset: text("The preset of the component's app.", { max: 64 }).optional(),
-      dependsOn: listOf('Components that come first.', text('A component.', { max: 128 }), {
+      dependsOn: listOf('The components that this component depends on.', text('A component.', { max: 128 }), {
         max: 50,
       }).optional(),
     }),
@@ -118,15 +118,15 @@ export const HostingAccountFacts = facts({
   budget: shown(
     'The limits of requests and their expected use. This field is written only when something else in status changes; the metrics are always current.',
     {
-      requestsPerSecond: integer('Most requests per second, from spec.budget.', {
+      requestsPerSecond: integer('Maximum number of requests per second, from spec.budget.', {
         min: 0,
         max: 1_000_000,
       }),
-      concurrency: integer('Most requests at the same time, from spec.budget.', {
+      concurrency: integer('Maximum number of requests at the same time, from spec.budget.', {
         min: 0,
         max: 1_000_000,
       }),
-      forecastPerHour: integer('Expected reads per hour, rounded to two digits.', {
+      forecastPerHour: integer('Expected number of reads per hour, rounded to two digits.', {
         min: 0,
         max: 2_000_000_000,
       }),

@@ -63,12 +63,7 @@ function step(pass: AccessPass): AccessStep {
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
-  return (
-    holdsBack(pass) ?? {
-      is: 'call',
-      call: openUp(pass, `give member ${pass.spec.externalId} full access`),
-    }
-  );
+  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give member ${pass.spec.externalId} full access`) };
 }
 
 function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {

@@ -188,16 +188,12 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   idWord: 'alertId',
   holds: true,
   columns: [
-    {
-      name: 'STATE',
-      path: '.status.state',
-      description: 'The state: Normal, Pending, Firing, NoData or Error.',
-    },
+    { name: 'STATE', path: '.status.state', description: 'The state: Normal, Pending, Firing, NoData or Error.' },
     {
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'Time in the current state.',
+      description: 'Time since the current state was first seen.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {

@@ -93,9 +93,7 @@ export type MetricAlertSpec = z.output<typeof MetricAlertSpec>;
 export const MetricAlertFacts = facts({
   environmentId: text('The id of the environment (API field: appEnvId).', { max: 128 }).optional(),
   region: text('The region of the environment.', { max: 128 }).optional(),
-  state: text('The state: Normal, Pending, Firing, NoData or Error (API field: lastKnownState).', {
-    max: 32,
-  }).optional(),
+  state: text('The state: Normal, Pending, Firing, NoData, Error (API field: lastKnownState).', { max: 32 }).optional(),
   previousState: text('The previous state of the alert.', { max: 32 }).optional(),
   stateChangeTime: time('Time at which the current state of the alert was first seen.').optional(),
   stateObservedTime: time(

@@ -9,14 +9,10 @@ const RecoveryPoint = fields(
   'The recovery point to activate, copied from status.recoveryPoints of the DisasterProtection.',
   {
     selectedOperationId: serviceId('The id of the operation that created the recovery point.'),
-    pointId: text('The id of the recovery point: 64 hex digits.', {
-      min: 64,
-      max: 64,
-      pattern: '^[0-9a-fA-F]{64}$',
-    }),
+    pointId: text('The id of the recovery point: 64 hex digits.', { min: 64, max: 64, pattern: '^[0-9a-fA-F]{64}$' }),
     cutoffTime: moment('Time up to which data is recovered, as in status.recoveryPoints (API field: cutoffAt).'),
     configurationGeneration: wholeNumber(
-      'The generation of the configuration, as listed (API field: expectedGeneration).',
+      'The generation of the configuration when the point was listed (API field: expectedGeneration).',
     ),
   },
 );
@@ -33,7 +29,7 @@ export const RecoveryActivationSpec = recovery.once(
       configurationId: serviceId('The id that the configuration must have for the request to be sent.'),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(
-        'The names for the recovered environment. For a warm protection: status.warmDestination.',
+        'The names for the recovered environment. For a warm protection, copy status.warmDestination.',
       ),
       acknowledgements: recovery
         .acknowledgements(
@@ -43,18 +39,12 @@ export const RecoveryActivationSpec = recovery.once(
         .optional(),
       confirmation: text(
         'The source in the form <app name>/<environment name>, to confirm that the right environment is recovered.',
-        {
-          min: 3,
-          max: 600,
-          pattern: '^.+/.+$',
-        },
+        { min: 3, max: 600, pattern: '^.+/.+$' },
       ),
       validUntil: moment(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
-      afterOperationId: serviceId(
-        'The id of the last activation. Required to activate the configuration again.',
-      ).optional(),
+      afterOperationId: serviceId('The id of the last activation, required for another activation.').optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
         { min: 1, max: 1000 },
@@ -86,14 +76,9 @@ export const identity = {
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
-      description: 'True once live.',
+      description: 'True once the result is live.',
     },
-    {
-      name: 'VALID-UNTIL',
-      path: '.spec.validUntil',
-      wide: true,
-      description: 'Time after which nothing is sent.',
-    },
+    { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'Time after which nothing is sent.' },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

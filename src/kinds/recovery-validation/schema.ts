@@ -8,7 +8,7 @@ import * as recovery from '../recovery/schema.ts';
 export const RecoveryValidationSpec = recovery.once(
   specInAccount('The protection whose recovery is tried out.', {
     protectionRef: objectRef('The DisasterProtection in this namespace whose recovery is tried out.'),
-    runId: ownName('A text that tells this validation from earlier ones of the protection.', {
+    runId: ownName('A text that distinguishes this validation from earlier validations of the protection.', {
       max: 253,
     }).optional(),
   }),

@@ -296,10 +296,7 @@ export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
 
 function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
-  return {
-    reason: 'InProgress',
-    message: `the service accepted the ${noun}${which}; no operation shows yet`,
-  } as const;
+  return { reason: 'InProgress', message: `the service accepted the ${noun}${which}; no operation shows yet` } as const;
 }
 
 /** Returns the status fields of a request once the service has accepted it. */

@@ -90,7 +90,7 @@ export function destination(description: string) {
 export function activationResult(description: string) {
   return shown(description, {
     operationId: text('The id of the operation that activated the environment.', { max: 128 }).optional(),
-    targetEnvironmentId: text('The recovered environment (API field: targetAppEnvId).', {
+    targetEnvironmentId: text('The id of the recovered environment (API field: targetAppEnvId).', {
       max: 128,
     }).optional(),
     targetAppId: text('The id of the app of the recovered environment.', { max: 128 }).optional(),
@@ -124,26 +124,20 @@ export function operation(description: string) {
   return shown(description, {
     operationId: text('The id of the operation, if the service shows the id.', { max: 128 }).optional(),
     kind: text('The kind of the operation, such as a validation.', { max: 64 }).optional(),
-    stage: text('The stage of the operation, as the service shows it (API field: phase).', {
-      max: 64,
-    }).optional(),
+    stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
     outcome: text('The outcome of the operation.', { max: 64 }).optional(),
     failedSteps: count('Number of steps of the operation that have failed in a row.'),
     startedTime: time('Time at which the operation began.'),
     endedTime: time('Time at which the operation ended.'),
     cutoffTime: time('Time up to which the operation recovers data (API field: cutoffAt).'),
-    requestId: text('The id of the request for the operation, if sent from this cluster.', {
-      max: 128,
-    }).optional(),
+    requestId: text('The id of the request for the operation, if sent from this cluster.', { max: 128 }).optional(),
     validationCleanup,
   });
 }
 
 /** The status fields for the current and the earlier stages of a recovery request. */
 export const stageFacts = {
-  stage: text('The stage of the operation, as the service shows it (API field: phase).', {
-    max: 64,
-  }).optional(),
+  stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Time at which the service first showed the current stage.'),
   stages: listOf(
     'The stages that the service has shown, in order. A stage that began and ended between two reads is missing.',
@@ -161,9 +155,7 @@ export const requestFacts = {
   failedSteps: count('Number of steps of the operation that have failed in a row.'),
   requestId: text('The id by which the service recognises this request when it is repeated.', { max: 64 }).optional(),
   configurationId: text('The id of the configuration that the request is for.', { max: 128 }).optional(),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration (API field: expectedGeneration).',
-  ).optional(),
+  configurationGeneration: wholeNumber('Generation of the configuration (API field: expectedGeneration).').optional(),
   acceptedTime: time('Time at which the operator learned that the service has accepted the request.'),
   finishedTime: time('Time at which the request ended; its result is then final.'),
 };
@@ -185,11 +177,6 @@ export const requestColumns = [
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },
-    {
-      name: 'SINCE',
-      path: '.status.stageChangeTime',
-      type: 'date',
-      description: 'Time in the current stage.',
-    },
+    { name: 'SINCE', path: '.status.stageChangeTime', type: 'date', description: 'Time in the current stage.' },
   ] as const;
 }

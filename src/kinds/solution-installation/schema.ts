@@ -42,7 +42,9 @@ export const SolutionInstallationFacts = facts({
       }).optional(),
       appId: idAsShown("The id of the component's app.").optional(),
       environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
-      state: text('The status of the environment in the service, or Missing.', { max: 64 }).optional(),
+      state: text('The status of the component environment in the service; Missing if not shown.', {
+        max: 64,
+      }).optional(),
     }),
     { max: 50 },
   ).optional(),

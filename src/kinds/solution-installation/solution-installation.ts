@@ -185,11 +185,7 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    {
-      name: 'COMPONENTS',
-      path: '.status.componentsRunning',
-      description: 'Number of running components of all.',
-    },
+    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'Running components of all, such as 2/3.' },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.externalId'],

@@ -38,7 +38,7 @@ export async function whyNotGo(go = 'go'): Promise<string | undefined> {
     const version = stdout.trim();
     return isRecentGo(version) ? undefined : `Go 1.26 or newer is needed, but the go on PATH is ${version}`;
   } catch (error) {
-    return codeOf(error) === 'ENOENT' ? 'Go 1.26 or newer is not on PATH' : 'the go on PATH does not run';
+    return codeOf(error) === 'ENOENT' ? 'Go 1.26 or newer is not on PATH' : 'go on PATH does not run';
   }
 }
 

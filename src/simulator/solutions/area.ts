@@ -145,7 +145,11 @@ function failed(world: World, installationId: string): AreaAnswer {
   const isTop = world.readings['solution.errorId'] === 'top';
   const kept = isTop ? { installationId } : { details: { installationId } };
   return {
-    refusal: new RequestRefusal(500, 'installation incomplete: repeat the request with its installationId', kept),
+    refusal: new RequestRefusal(
+      500,
+      'the installation is incomplete: send the request again with its installationId',
+      kept,
+    ),
   };
 }
 

@@ -14,7 +14,7 @@ export const reasons = {
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was or may have been sent, and its outcome is not known yet; the operator watches for it.',
-  CreateInProgress: 'Another resource is creating an object of the same name; this resource waits for its end.',
+  CreateInProgress: 'Another resource is creating an object of the same name; this resource waits for that call.',
   EnvironmentInDoubt:
     'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
   TakeOver: 'This operator has just become leader; calls wait until those of the last leader can no longer arrive.',

@@ -125,7 +125,7 @@ export function readOf(
   return {
     is: 'wait',
     reason: 'Throttled',
-    message: `${message}; ${pause ?? 'the account says until when'}`,
+    message: `${message}; ${pause ?? 'the status of the account says until when requests wait'}`,
   };
 }
 

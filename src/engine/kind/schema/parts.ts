@@ -66,10 +66,7 @@ export const adoption = choice(
 
 /** Builds the schema of `lifecycle.onDelete`. Each kind passes a text that explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
-  return choice(
-    `What the deletion of this resource does to the object in the service. ${explanation}`,
-    words,
-  ).optional();
+  return choice(`What deletion of this resource does to the object in the service. ${explanation}`, words).optional();
 }
 
 /** Builds the schema of `lifecycle.onMissing`: create an object again that is gone from the service, or stall. */

@@ -138,9 +138,7 @@ export function setOf<Item extends z.ZodType<string | number>>(
   size: Size,
 ): z.ZodArray<Item> {
   const list: z.ZodArray<Item> = sized(z.array(item), size);
-  const unique = list.refine((items) => new Set(items).size === items.length, {
-    error: 'must not repeat an item',
-  });
+  const unique = list.refine((items) => new Set(items).size === items.length, { error: 'must not repeat an item' });
   return annotated(unique, { description, 'x-kubernetes-list-type': 'set' });
 }
 
@@ -216,9 +214,7 @@ export function objectOrIdRef(description: string, word: string) {
  */
 export function valueOrSource() {
   return {
-    value: text('The value as plain text, for everyone who may read this resource.', {
-      max: 16_384,
-    }).optional(),
+    value: text('The value as plain text, for everyone who may read this resource.', { max: 16_384 }).optional(),
     valueFrom: exactlyOne(
       fields('The source of the value; set exactly one of secretKeyRef and configMapKeyRef.', {
         secretKeyRef: keyRef('Secret').optional(),
@@ -239,9 +235,7 @@ export function givenText(description: string) {
 
 /** Builds the schema of a text that can come only from a Secret. */
 export function secretText(description: string) {
-  return fields(description, {
-    valueFrom: fields('The source of the value.', { secretKeyRef: keyRef('Secret') }),
-  });
+  return fields(description, { valueFrom: fields('The source of the value.', { secretKeyRef: keyRef('Secret') }) });
 }
 
 function keyRef(kind: string) {

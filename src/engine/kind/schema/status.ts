@@ -29,11 +29,7 @@ export const Condition = shown('A condition: one aspect of the state of the obje
   lastTransitionTime: time('The time at which the status of the condition last changed.'),
   reason: text(
     'The reason for the status of the condition, as one word; the reference page of the kind explains each reason.',
-    {
-      min: 1,
-      max: 1024,
-      pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$',
-    },
+    { min: 1, max: 1024, pattern: '^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$' },
   ),
   message: text('The reason for the status of the condition, as a sentence.', { max: 32_768 }),
 });
@@ -53,22 +49,18 @@ export const Journal = shown('A call that must not happen twice; written to stat
   create: shown('Data to find the created object when the answer to a create call is lost.', {
     collection: text('The list of the service that shows the new object.', { max: 256 }),
     name: text('The name of the new object.', { max: 256 }),
-    excluded: listOf('Ids of earlier objects of this name.', idAsShown('An id.'), {
+    excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
       max: mostExcluded,
     }),
-    serviceTime: text('The time of the service when the ids in excluded were read.', {
-      max: 64,
-    }).optional(),
+    serviceTime: text('The time of the service when the ids in excluded were read.', { max: 64 }).optional(),
   }).optional(),
   conflicted: text(
     'The message with which the service refused the call; one fresh read finds out whether an earlier try was carried out.',
-    {
-      max: 1024,
-    },
+    { max: 1024 },
   ).optional(),
   before: text('The state of the object right before the call.', { max: 256 }).optional(),
   requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
-  payload: text('The exact body of a request with a requestId, for a repetition.', {
+  payload: text('The exact body of a request with a requestId, so that a repetition has the same bytes.', {
     max: 32_768,
   }).optional(),
 });
@@ -119,9 +111,7 @@ export const CommonStatus = facts({
     'The conditions of the object, one for each aspect of its state; Ready sums them up.',
     Condition,
     ['type'],
-    {
-      max: 20,
-    },
+    { max: 20 },
   ).optional(),
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
   drift: listOf('The differences between the spec and the service.', Drift, { max: 100 }).optional(),
@@ -133,13 +123,9 @@ export const CommonStatus = facts({
   leftover: listOf(
     'Fields that an earlier spec set and that keep their value in the service, because the API cannot clear them.',
     text('A field.', { max: 256 }),
-    {
-      max: 100,
-    },
+    { max: 100 },
   ).optional(),
-  wouldDo: text('The next call that would be sent if the object were not only observed.', {
-    max: 1024,
-  }).optional(),
+  wouldDo: text('The next call that would be sent if the object were not only observed.', { max: 1024 }).optional(),
   truncated: listByKey(
     'Lists in this status that were shortened to fit the schema.',
     shown('A shortened list.', {
