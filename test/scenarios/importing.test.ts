@@ -121,5 +121,5 @@ it('an imported account is applied: all of it becomes Ready, and nothing is sent
   await apphosting('resume', ...held.slice(1), ...cluster);
   expect(await asked(tenant)).toEqual(before);
   const again = await apphosting('import', folder, '--check', ...cluster, ...reach, ...flags);
-  expect(again).toContain('no file would change');
+  expect(again).toContain('nothing would change');
 });

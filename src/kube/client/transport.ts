@@ -111,7 +111,9 @@ export class KubeTransport {
     const late = new AbortController();
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.limits;
-    const cancel = this.#clock.after(requestMs, () => late.abort(unavailable(`no answer within ${requestMs} ms`)));
+    const cancel = this.#clock.after(requestMs, () =>
+      late.abort(unavailable(`no answer of the API server within ${requestMs} ms`)),
+    );
     try {
       const { access, connections } = await this.#dial(call);
       const received = await collect(connections.requests, this.#options(call, access), {

@@ -170,7 +170,7 @@ describe('an activation', () => {
     expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
     expect(tookMs).toBeLessThan(75_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
-    expect(said.some((sentence) => sentence.endsWith('and does not show the operation yet'))).toBe(true);
+    expect(said.some((sentence) => sentence.endsWith('no operation shows yet'))).toBe(true);
     expect(said.filter((sentence) => /no result|neither|no longer works|check in the service/.test(sentence))).toEqual(
       [],
     );

@@ -152,7 +152,7 @@ export const disasterReset: Verdicts = {
     {
       because: 'an environment',
       spec: { ...reset, environmentRef: undefined },
-      says: 'scope: Environment needs environmentRef and configurationId',
+      says: 'scope: Environment takes environmentRef, configurationId',
     },
     {
       because: 'one environment',
@@ -162,17 +162,17 @@ export const disasterReset: Verdicts = {
     {
       because: 'a pinned generation',
       spec: { ...reset, configurationGeneration: undefined },
-      says: 'configurationId with configurationGeneration',
+      says: 'configurationId and configurationGeneration only',
     },
     {
       because: 'an account has no environment',
       spec: { ...account, environmentRef: { externalId: 'a' } },
-      says: 'scope: Account needs configurations',
+      says: 'scope: Account takes configurations only',
     },
     {
       because: 'an account is pinned too',
       spec: { ...account, configurations: undefined },
-      says: 'scope: Account needs configurations',
+      says: 'scope: Account takes configurations only',
     },
     {
       because: 'a name to confirm',

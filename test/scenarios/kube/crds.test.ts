@@ -87,7 +87,7 @@ describe('the definitions', () => {
     ['contactpoint.spec.name', 'Default: the name of this resource.'],
     ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
     ['disasterprotection.status.recoveryPoints', 'The newest recovery points, and older ones at growing distances'],
-    ['recoveryactivation.spec.validUntil', 'Time after which the request is not sent any more'],
+    ['recoveryactivation.spec.validUntil', 'Time after which the request is not sent'],
     ['hostedapp.status.internal.journal', 'a call that must not happen twice'],
   ])('explain %s in plain words', async (path, words) => {
     const text = await kubectl(sharedKubernetes(), 'explain', path);

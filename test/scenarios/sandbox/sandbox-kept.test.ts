@@ -71,7 +71,7 @@ describe('a sandbox with --data', () => {
     const next = startSandbox(temporary, '--data', data);
     await up(next);
     await eventually('its samples are Ready', async () => next.output().includes('ContactPoint team/platform: Ready'));
-    expect(next.output()).toContain('left in 1 temporary folder');
+    expect(next.output()).toContain('removed 1 temporary folder');
     expect(next.output()).toContain('ended 5 processes');
     expect([await processesOf(data), await processesOf(abandoned)]).toEqual([5, 0]);
     expect(await readdir(temporary)).toEqual([]);
@@ -101,14 +101,14 @@ describe('a sandbox with --data', () => {
     const wrong = await sampleIn(data, 'wrong', '{email: nobody}');
     const refused = await runSandbox(temporary, '--data', data, '--samples', wrong);
     expect(refused.code).toBe(1);
-    expect(refused.output).toContain('ContactPoint wrong is refused');
+    expect(refused.output).toContain('the API server refuses ContactPoint wrong');
     expect(refused.output).toContain('email must have an @');
     const samples = await sampleIn(data, 'stuck', '{email: a@example.com, never: true}');
     const flags = ['--once', '--timeout', '3', '--samples', samples];
     const { code, output } = await runSandbox(temporary, '--data', data, ...flags);
     expect(code).toBe(1);
     // How far its operator has come by then is a matter of the machine.
-    expect(output).toMatch(/these samples are not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
+    expect(output).toMatch(/samples not Ready after 3 s:\n {2}ContactPoint default\/stuck: not /u);
     expect(await readdir(data)).toEqual(
       expect.arrayContaining(['kubeconfig', 'logs', 'pids.json', 'run', 'urls.json']),
     );
