@@ -32,7 +32,7 @@ const waiting = {
   Updating: byItself,
   Deleting: byItself,
   InDoubt:
-    'Wait for two and a half minutes (the sum of `--call-deadline-seconds` and `--horizon-seconds`), then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
+    'Wait until the time in the message, usually for two and a half minutes; then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
   CreateInProgress: 'If both resources are intended, do nothing. Otherwise give one of them another `spec.name`.',
   EnvironmentInDoubt:
     'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',

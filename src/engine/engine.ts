@@ -48,7 +48,7 @@ export class Engine {
   /** The objects that wait until another object gives up an id, by the index key of that id. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
-  #quarantinedUntil = Number.NEGATIVE_INFINITY;
+  #takeOverEndsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
     const { clock, metrics } = options;
@@ -73,7 +73,7 @@ export class Engine {
       inProcessStates: new InProcessStates(clock),
       wrote: (stored) => this.#wrote(stored),
       awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
-      quarantinedUntil: () => this.#quarantinedUntil,
+      takeOverEndsAt: () => this.#takeOverEndsAt,
       concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       calling: (account) => this.#calling(account),
       isCrowded: (account) => this.#queue.waits(account),
@@ -129,11 +129,11 @@ export class Engine {
   }
 
   /**
-   * Delays calls that cannot be repeated for this long: after a change of the leader, or after the cluster was restored
-   * from a backup.
+   * Delays calls that must not be sent twice for this long: after a leader ended without releasing its lease, or after the
+   * cluster was restored from a backup.
    */
-  quarantine(ms: number): void {
-    this.#quarantinedUntil = this.#parts.clock.monotonic() + ms;
+  takeOver(ms: number): void {
+    this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;
   }
 
   /** Enqueues the given keys, except those that are not keys of the operator's objects. */
@@ -151,7 +151,7 @@ export class Engine {
    */
   rewound(): void {
     this.#written.clear();
-    this.quarantine(this.#parts.settings.horizonMs);
+    this.takeOver(this.#parts.settings.horizonMs);
     for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
   }
 

@@ -10,8 +10,8 @@
  * ever.
  *
  * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to
- * 10 s, and fail at once during a longer pause. Each 429 or 425 halves the rate, which then regains a sixtieth of the full rate
- * each second.
+ * 10 s, and fail at once during a longer pause. A 429 or 425 halves the rate, which then regains a sixtieth of the full rate each
+ * second. Answers to requests that began before the rate was halved do not halve it again. All of this is kept in memory.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
@@ -204,7 +204,9 @@ export class Budget {
   #turns = 0;
   #planned = 0;
   #pausedUntil = Number.NEGATIVE_INFINITY;
+  /** The number of times in a row that the rate was halved. */
   #strikes = 0;
+  /** When the rate was halved last, and the rate since then. */
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
   /** The reason that was given to the newest call of `endWaits`. */
@@ -276,7 +278,10 @@ export class Budget {
     this.#queue.clear();
   }
 
-  /** Halves the rate and begins a pause, after the service answered 429 or 425 to a request that got its turn at `grantedAt`. */
+  /**
+   * Begins a pause after the service answered 429 or 425 to a request that got its turn at `grantedAt`. Halves the rate unless the
+   * request began before the rate was halved last.
+   */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
     if (grantedAt >= this.#cut.at) {

@@ -78,9 +78,9 @@ export function openHosting(options: HostingOptions): MeasuredHosting {
       doors.set(key, door);
       door.users += 1;
       door.credential.reopen();
-      const deaf = door.credential.onThrottled(() => onThrottled?.(service));
+      const unsubscribe = door.credential.onThrottled(() => onThrottled?.(service));
       const release = async (): Promise<void> => {
-        deaf();
+        unsubscribe();
         door.users -= 1;
         if (door.users > 0) return;
         doors.delete(key);
@@ -143,7 +143,7 @@ function openService(
       });
     const first = await exchange(options.urgency);
     // Another program may have used up the account's request limit for this second. So send the request once more after the
-    // pause, before all other requests.
+    // pause, with the greatest urgency.
     const again = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();

@@ -111,23 +111,23 @@ export class InProcess {
     });
   }
 
-  /** Starts the operator; with `holdMs` as if it had taken over. */
-  async start(holdMs = 0): Promise<void> {
+  /** Starts the operator; with `takeOverMs` as if it had taken over. */
+  async start(takeOverMs = 0): Promise<void> {
     this.operator.watch();
     await settle();
     await this.operator.synced();
-    this.operator.act(holdMs);
+    this.operator.act(takeOverMs);
     await settle();
   }
 
   /** The process dies, with everything it has in memory, and another takes its place. */
-  async crash(holdMs = 0): Promise<void> {
+  async crash(takeOverMs = 0): Promise<void> {
     this.kill();
     this.deaths += 1;
     await settle();
     this.kube = new CheckedKube(this.cluster, () => this.kubeLatencyMs);
     this.operator = this.#assemble();
-    await this.start(holdMs);
+    await this.start(takeOverMs);
   }
 
   /** The process dies: nothing it does from now on has any effect. */

@@ -109,9 +109,9 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to reconcile. Calls that must not be sent twice wait for `holdMs` milliseconds first. */
-    act: (holdMs: number) => {
-      if (holdMs > 0) engine.quarantine(holdMs);
+    /** Starts to reconcile. After a take-over, calls that must not be sent twice first wait for `takeOverMs` milliseconds. */
+    act: (takeOverMs: number) => {
+      if (takeOverMs > 0) engine.takeOver(takeOverMs);
       engine.start();
     },
     /** Lists everything again; call this when Kubernetes was restored to an older state. */

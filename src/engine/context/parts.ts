@@ -15,7 +15,7 @@ export interface EngineParts extends AccountParts {
    * Makes an object wait for an id that another resource owns: the object is enqueued when the owner gives up the id.
    */
   awaitClaim(claim: string, objectKey: string): void;
-  quarantinedUntil(): number;
+  takeOverEndsAt(): number;
   concluded(stored: Stored, verdict: Verdict): void;
   /** Counts a call of an account as begun. The returned function counts the call as ended. */
   calling(account: string): () => void;

@@ -165,7 +165,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt')
     return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
-  const message = `${what}: the answer was lost twice, and the environment shows no effect of the call; ${again}`;
+  const message = `${what}: two requests got no answer, and the environment shows no effect of the call; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
@@ -194,7 +194,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal, answeredAt) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": the answer was lost; the operator reads the environment before it sends the call again`;
+          const message = `${way} environment "${item.name}": no answer arrived; the operator reads the environment before it sends the call again`;
           const note = { ...pass.notes, lookSince: answeredAt };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }

@@ -177,7 +177,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the answer was lost; the same request is sent again every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: no answer arrived; the same request is sent again every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {

@@ -65,7 +65,7 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const { throttledMs, slowedMs } = account;
   if (slowedMs === undefined) return condition.no('NotThrottled', 'the service does not throttle the operator');
   const at = (ms: number) => isoSecondsUp(wallMs + ms);
-  const pause = throttledMs === undefined ? '' : `; all requests wait until ${at(throttledMs)}`;
+  const pause = throttledMs === undefined ? '' : `; requests wait until ${at(throttledMs)}`;
   const waiting = usage?.().throttled ?? 0;
   const whoWaits = waiting === 0 ? '' : `; resources that wait for the service: ${waiting}`;
   const message = `the service asked to slow down; the operator sends fewer requests until ${at(slowedMs)}${pause}${whoWaits}`;

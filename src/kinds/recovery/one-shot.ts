@@ -439,7 +439,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   // Without a requestId the service would take a repeated request for a new one.
   const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the call was sent.
-  const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'the answer was lost';
+  const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
   if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
   // `fenceOf` has checked that the journal entry has exactly the body that the spec asks for.
   const body = writtenBody(journal) as Body;

@@ -200,7 +200,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     .toSorted()
     .slice(0, 5)
     .join(', ');
-  const lost = `the answer to the installation of "${appName}" was lost`;
+  const lost = `the outcome of the installation of "${appName}" is not known`;
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
       const message = `${lost}; ${ids} may be components of this installation, and others may appear until ${inWords}`;
@@ -268,7 +268,7 @@ export function upgrade(pass: SolutionPass): SolutionStep {
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
   if (doubts === mostUpgrades) {
-    const message = `${call.words}: the answer was lost twice, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
+    const message = `${call.words}: two requests got no answer, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
   const held = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);
@@ -303,7 +303,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
       entry.attempt < mostUpgrades
         ? `the agent image of the spec is sent again at ${inWords}`
         : `this upgrade is not sent a third time, and no other upgrade is sent before ${inWords}`;
-    const message = `the answer to the upgrade of "${spec.appName}" was lost; ${next}`;
+    const message = `the outcome of the upgrade of "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const { generation = -1, prints = {} } = memory.applied ?? {};
@@ -319,5 +319,5 @@ export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFa
     return `installation ${id}${made} stays in the service; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
   if (apps.length > 0) return `an installation whose id the service did not show${made} stays in the service`;
   if (journal?.create === undefined) return undefined;
-  return `the answer to the installation of "${journal.create.name}" was lost; if the service carried out the installation, its components stay in the service`;
+  return `the outcome of the installation of "${journal.create.name}" is not known; if the service carried it out, its components stay in the service`;
 }

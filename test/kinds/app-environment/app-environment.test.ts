@@ -184,7 +184,7 @@ const deployments: readonly Row[] = [
     spec: { ...byId, deploy: { image: 'r/x:2' } },
     memory: deployed(oneSent),
     shown: shown(),
-    with: { quarantineMs: 5_000 },
+    with: { takeOverMs: 5_000 },
     comesTo: 'wait TakeOver',
   },
   {

@@ -39,7 +39,7 @@ describe('a change of an app that is applied at once, and whose answer is lost',
 
     expect(await updates(world, from)).toBe(2);
     expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/ApplyInDoubt');
-    expect(messageOf(world, 'HostedApp', 'web')).toContain('image.reference was lost 2 times');
+    expect(messageOf(world, 'HostedApp', 'web')).toContain('2 requests that change image.reference got no answer');
     expect(statusOf(world, 'HostedApp', 'web')).toMatchObject({ internal: { applyInDoubt: { calls: 2 } } });
   });
 

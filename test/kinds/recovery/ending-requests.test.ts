@@ -70,7 +70,7 @@ const common: readonly Row[] = [
     'stall/ActivationDisabled',
     { powers: { sinceMs: wallStart + 5_000, activation: true, accountReset: false } },
   ],
-  ['the operator has just taken over', 'wait/TakeOver', { quarantineMs: 5 }],
+  ['the operator has just taken over', 'wait/TakeOver', { takeOverMs: 5 }],
   ['another one is at it', 'wait/OperationInProgress', { creating: () => 'DisasterReset team/other' }],
   ['the configuration is not shown', 'wait/ObjectMissing', { world: { configurations: [] } }],
 ];

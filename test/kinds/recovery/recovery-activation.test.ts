@@ -226,7 +226,7 @@ const fences: readonly Row[] = [
     'wait/VisibilityLost',
     aPass({ account: { ...aPass().account, frozen: 'lost' } }),
   ],
-  ['the operator has just taken over', 'wait/TakeOver', aPass({ quarantineMs: 5 })],
+  ['the operator has just taken over', 'wait/TakeOver', aPass({ takeOverMs: 5 })],
   ['another resource is at it', 'wait/OperationInProgress', aPass({ creating: () => 'RecoveryActivation team/other' })],
   ['nothing stands in the way', 'begin', aPass()],
 ];

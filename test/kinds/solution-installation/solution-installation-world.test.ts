@@ -378,7 +378,7 @@ describe('SolutionInstallation whose status is lost', () => {
     await world.run(5_000);
 
     expect(eventsOf(world)).toContainEqual(
-      expect.stringContaining('the answer to the installation of "jobs" was lost'),
+      expect.stringContaining('the outcome of the installation of "jobs" is not known'),
     );
   });
 

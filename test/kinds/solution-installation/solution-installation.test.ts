@@ -368,14 +368,14 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     shown: there,
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
-    with: { quarantineMs: 1_000 },
+    with: { takeOverMs: 1_000 },
     comesTo: 'wait TakeOver',
   },
   {
     because: 'the operator has just taken over, and a part of it is there',
     spec,
     memory: { id: 'inst_1', ownership: 'Created' },
-    with: { quarantineMs: 1_000 },
+    with: { takeOverMs: 1_000 },
     comesTo: 'wait TakeOver',
   },
   {

@@ -153,7 +153,7 @@ export function aPass(
     journalSeen: { monotonic: 1_000, wall: wallStart + 1_000 },
     notes: {},
     askedAt: 1_000,
-    quarantineMs: 0,
+    takeOverMs: 0,
     horizonMs: 120_000,
     callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',

@@ -87,7 +87,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     journalSeen: { monotonic: 10_000, wall: 1_767_225_600_000 },
     notes: {},
     askedAt: 1_000,
-    quarantineMs: 0,
+    takeOverMs: 0,
     horizonMs: 120_000,
     callMs: 30_000,
     marker: 'apphosting:aaaaaaaaaaaaaaaa',

@@ -207,10 +207,10 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly newSince?: number;
   /**
-   * Remaining time in which calls that cannot be repeated are not sent, because this process became leader only a short
-   * time ago.
+   * Remaining time in which calls that must not be sent twice wait, because this process took over from a leader that
+   * did not release its lease.
    */
-  readonly quarantineMs: number;
+  readonly takeOverMs: number;
   readonly horizonMs: number;
   /** Time limit of a call that changes something. After this time a call without an answer has an unknown outcome. */
   readonly callMs: number;

@@ -343,7 +343,7 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} may be the result of a create call whose answer was lost, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
+  const message = `${plan.noun} ${id} may be the result of a create call that got no answer, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 

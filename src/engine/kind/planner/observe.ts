@@ -25,16 +25,15 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * After a change of the leader, waits until calls of the previous leader can no longer arrive. `held` names the action
- * that waits.
+ * After a take-over, waits until calls of the previous leader can no longer arrive. `held` names the action that waits.
  */
 export function takingOver(
-  { quarantineMs }: Pass<unknown, unknown>,
+  { takeOverMs }: Pass<unknown, unknown>,
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
-  if (quarantineMs <= 0) return undefined;
+  if (takeOverMs <= 0) return undefined;
   const message = `this operator has just become leader; ${held} until calls of the previous leader can no longer arrive`;
-  return { is: 'wait', reason: 'TakeOver', message, retryInMs: quarantineMs };
+  return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
 }
 
 /**

@@ -124,7 +124,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
-  const message = `the answer to an earlier change of ${fields.join(', ')} was lost, and that change may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
+  const message = `an earlier change of ${fields.join(', ')} got no answer and may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
@@ -318,7 +318,7 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // account, is not bound.
 
 /**
- * Decides the step for a create call with an unknown outcome, before anything else is decided. Returns undefined when
+ * Decides the step for a create call with an unknown outcome, before anything else but a deletion is decided. Returns undefined when
  * there is no such call, and also when reads are ambiguous but spec.externalId names the object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {

@@ -99,7 +99,7 @@ export const InternalStatus = {
     accountId: text('The account.', { max: 128 }),
   }).optional(),
   ownership: choice(
-    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call whose answer was lost.',
+    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call that got no answer.',
     ['Created', 'Adopted', 'Presumed'],
   ).optional(),
 };
