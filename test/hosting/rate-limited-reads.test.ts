@@ -55,6 +55,25 @@ describe('the states of alerts', () => {
     expect(Math.min(...counts.slice(-10))).toBeGreaterThanOrEqual(90);
   });
 
+  it('are asked for together, at whole quarters of a second', async () => {
+    const { clock, mirror, world } = mirrorOfSmallWorld({ requestsPerSecond: 100, concurrency: 16 });
+    const times: number[] = [];
+    world.fail = (path) => {
+      if (path === '/alert/refresh') times.push(clock.monotonic());
+      return undefined;
+    };
+    for (let at = 0; at < 100; at += 1) mirror.follow(alertStateOf(`al_${at}`, 1_000));
+
+    await clock.advance(60_000);
+
+    const groups = Map.groupBy(
+      times.filter((at) => at > 10_000),
+      (at) => at,
+    );
+    expect([...groups.keys()].filter((at) => at % 250 !== 0)).toEqual([]);
+    expect(Math.max(...[...groups.values()].map((group) => group.length))).toBe(5);
+  });
+
   it('have no pause in an account without alerts, whoever else uses the credential', () => {
     const { mirror, another } = mirrorOfSmallWorld();
     const other = another();

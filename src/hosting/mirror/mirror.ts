@@ -20,6 +20,7 @@ import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGr
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
+const groupMs = 250;
 
 /** The settings and parts that a `Mirror`, the copy of the service's lists, is built from. */
 export interface MirrorSurroundings {
@@ -301,6 +302,8 @@ function collectionOf(key: string): string {
  *
  * Lists are polled at the account's interval, or at a longer one when all polls together would use more than half of the budget.
  * Rate-limited reads share a fifth of the budget. Running totals keep each calculation cheap, however many reads there are.
+ *
+ * All polls begin at whole quarters of a second, because waking the process for each read would cost more CPU than the read.
  */
 class Schedule {
   readonly #around: MirrorSurroundings;
@@ -351,7 +354,7 @@ class Schedule {
       reading.read.pace === 'rateLimited'
         ? this.#rateLimitedMsOf(reading)
         : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
-    return begunAt + intervalMs * (0.95 + entropy.fraction() / 10);
+    return inGroup(begunAt + intervalMs * (0.95 + entropy.fraction() / 10));
   }
 
   /**
@@ -361,7 +364,7 @@ class Schedule {
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
-    reading.place ??= rateLimited.place(now, budget.fullPerSecond());
+    reading.place ??= inGroup(rateLimited.place(now, budget.fullPerSecond()));
     reading.pollAt = Math.max(reading.pollAt, reading.place);
   }
 
@@ -396,7 +399,7 @@ class Schedule {
    */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
-    return clock.monotonic() + this.#rateLimitedMsOf(reading) * (0.5 + entropy.fraction() / 2);
+    return inGroup(clock.monotonic() + this.#rateLimitedMsOf(reading) * (0.5 + entropy.fraction() / 2));
   }
 
   #rateLimitedMsOf(reading: Reading): number {
@@ -427,4 +430,9 @@ class Schedule {
 /** Returns the interval that a rate-limited read asks for. */
 function wishMs({ read }: Reading): number {
   return Math.max(read.rateLimitedMs ?? 0, 1_000);
+}
+
+/** Rounds the time of a poll up to a whole quarter of a second. */
+function inGroup(at: number): number {
+  return Math.ceil(at / groupMs) * groupMs;
 }
