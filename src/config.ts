@@ -1,5 +1,5 @@
 /*
- * Reads flags and environment variables; no other file does. Each command declares its flags once, as values. The typed settings, the
+ * The only file that reads flags and environment variables. Each command declares its flags once, as values. The typed settings, the
  * `--help` text and the one-line errors are made from these declarations.
  */
 import { arch, argv, env, platform } from 'node:process';
@@ -152,7 +152,7 @@ function readArguments(
     }
     const looksLikeFlag = token.inlineValue !== true && token.value?.startsWith('--') === true;
     if (token.value === undefined || (looksLikeFlag && flag.dashed !== true))
-      throw new UsageError(`${token.rawName} needs a value: ${flag.value}`);
+      throw new UsageError(`${token.rawName} needs a value, as in ${token.rawName} ${flag.value}`);
     if (flag.many !== true && seen.has(token.name)) throw new UsageError(`${token.rawName} is given twice`);
     seen.add(token.name);
   }

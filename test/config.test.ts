@@ -47,8 +47,16 @@ describe('flags', () => {
   it.each([
     { args: ['--wrong'], line: 'there is no option --wrong', because: 'nobody declared it' },
     { args: ['--oncE'], line: 'there is no option --oncE', because: 'letters count' },
-    { args: ['--poll-seconds'], line: '--poll-seconds needs a value: N', because: 'nothing follows' },
-    { args: ['--poll-seconds', '--once'], line: '--poll-seconds needs a value: N', because: 'a flag follows' },
+    {
+      args: ['--poll-seconds'],
+      line: '--poll-seconds needs a value, as in --poll-seconds N',
+      because: 'nothing follows',
+    },
+    {
+      args: ['--poll-seconds', '--once'],
+      line: '--poll-seconds needs a value, as in --poll-seconds N',
+      because: 'a flag follows',
+    },
     { args: ['--poll-seconds', 'soon'], line: '--poll-seconds: must be a whole number', because: 'it is a word' },
     { args: ['--poll-seconds', '101'], line: '--poll-seconds: must be at most 100', because: 'it is too much' },
     { args: ['--poll-seconds=1', '--poll-seconds=2'], line: '--poll-seconds is given twice', because: 'one counts' },

@@ -30,7 +30,10 @@ export const activateCommand = {
         .regex(/^.+\/.+$/, 'must look like APP/ENVIRONMENT')
         .optional(),
     },
-    environmentName: text('the name of the recovered environment; by default the one that is saved', 'NAME'),
+    environmentName: text(
+      'the name of the recovered environment; by default the name that the protection has stored',
+      'NAME',
+    ),
     appName: text('the name of the new app; by default the name that the protection has saved', 'NAME'),
     acknowledgeWriters: { help: 'accept that the source may still write if its region is down' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),

@@ -138,12 +138,12 @@ const aspects = {
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy the environments with their AppEnvironments. For settings, set the annotation `apphosting.dev/redeploy-at`; changes of `preset`, `source` and the image need a new image or build. The operator does not see deployments by others; after those, `spec.applyImmediately: true`, which deploys all environments, ends the condition.',
+    'Deploy each environment again through its AppEnvironment: if only settings changed, with the annotation `apphosting.dev/redeploy-at`; if `preset`, `source` or the image changed, with a new image or build. The operator does not see deployments by others: after such a deployment this condition stays True until `spec.applyImmediately: true` deploys all environments.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou: 'Do what `status.postInstallNote` says. Then set `apphosting.dev/post-install-done: "true"`.',
   NothingToDo: nothing,
-  NotDeployedYet: 'Nothing to do: the first alert in a region may bring the contact point there.',
+  NotDeployedYet: 'Nothing to do: the first alert in a region may deploy the contact point there.',
   Firing: 'Do what this alert was set up for.',
   Normal: nothing,
   Pending: byItself,
@@ -168,7 +168,7 @@ const aspects = {
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
-    "Check the snapshots in the service's console. Until there is a newer snapshot, plan with the newest recovery point in `status.recoveryPoints`.",
+    "Check the snapshots in the service's console. Until there is a newer snapshot, you can recover only to the newest recovery point in `status.recoveryPoints`.",
   SustainedStandby: 'Nothing to do. The standby is larger than standard, and costs more, because of many changes.',
   SeedBoost: byItself,
   UnknownState:

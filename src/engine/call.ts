@@ -516,7 +516,7 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
   return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-/** Interprets a refusal that one fresh read must confirm. `refused` is the verdict if the read confirms the refusal. */
+/** Decides what a refusal means. It counts once a fresh read confirms it; the verdict is then the parameter `refused`. */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
   return { is: 'doubt', remember, refused };

@@ -17,7 +17,7 @@ export interface EngineOptions {
   readonly log: Log;
   readonly troubles: Troubles;
   readonly metrics: Metrics;
-  /** The operator's own key, which makes ownership marks and fingerprints. */
+  /** The operator's own key, from which ownership marks and fingerprints are computed. */
   readonly key: OperatorKey;
   readonly operatorNamespace: string;
   readonly labelsOf: (namespace: string) => Readonly<Record<string, string>> | undefined;

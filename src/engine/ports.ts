@@ -88,7 +88,7 @@ export interface Read<Item = unknown> {
    * the request budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
-  /** The shortest time between two reads, for the pace `rateLimited`. */
+  /** The minimum time between two reads at the pace `rateLimited`. */
   readonly rateLimitedMs?: number;
   /**
    * Returns the group of an item. A change of any item in a group causes a reconcile of the objects that use the whole

@@ -256,7 +256,7 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 /** The result of a reconcile, which decides when the key is enqueued again. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
-  /** The object's next call failed and is sent again after a pause. */
+  /** The last call of the object failed, and is sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
   /** Somebody else wrote the object first; the watch will deliver that write. */
   | { readonly is: 'overtaken' }
@@ -308,7 +308,7 @@ export class Workers {
     await Promise.all([...this.#running.values()].map(({ work }) => work));
   }
 
-  /** Waits without occupying a worker. Afterwards the reconcile gets the next free worker, before new keys. */
+  /** Waits without occupying a worker. Afterwards the reconcile gets the next free worker, ahead of newly queued keys. */
   async away<T>(wait: () => Promise<T>): Promise<T> {
     this.#leave();
     try {

@@ -181,10 +181,10 @@ export class Reconciler {
   }
 
   /**
-   * Finds out the outcome of a call of an object that itself has to wait, because other objects wait for that outcome.
-   * Only reads are sent, and the finalizer stays. The journal entry ends as usual: for a create call with the id of the
+   * Finds out by reads alone what became of the call of an object that may not be changed now. Other objects wait for that outcome.
+   * The finalizer stays. The journal entry ends as usual: for a create call with the id of the
    * object found, or with the proof that nothing was created; for a change with the values that the service shows.
-   * Returns when to look again, if no requested read leads to a reconcile.
+   * Returns when to look again, in case no read that was requested here triggers a reconcile earlier.
    *
    * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
    */

@@ -90,8 +90,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the first version. If another resource reads a newer version, the resources that read the first version must still
-      // be told of the change.
+      // Keep the version that was read first. If another resource reads a newer version, the resources that read the first one must
+      // still be told of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);

@@ -457,7 +457,7 @@ class ObjectCache {
     return [{ is: 'gone', object: known }, applied];
   }
 
-  /** Removes a deleted object; `object` is its last version. */
+  /** Removes a deleted object from the cache; `object` is its last version. */
   remove(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);

@@ -9,8 +9,8 @@ import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
 /**
- * The pauses between restarts. `forgetMs` counts from the last failure and includes the pause and the start, so a part that
- * stays up for about 20 seconds gets short pauses again.
+ * The pauses between restarts. `forgetMs` is measured from the last failure, and so includes the pause and the startup. A
+ * process that then stays up for about 20 seconds gets short pauses again.
  */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;

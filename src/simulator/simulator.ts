@@ -39,7 +39,7 @@ export interface SimulatorOptions {
   readonly wait?: (ms: number) => Promise<void>;
   /** Returns wall time, for the real clock, rate limits and measured durations. */
   readonly wallNow?: () => number;
-  /** Receives one line of text about every bug of the simulator. */
+  /** Called with one line of text for each internal error of the simulator. */
   readonly log?: (line: string) => void;
 }
 

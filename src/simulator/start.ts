@@ -56,7 +56,7 @@ function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   }
 }
 
-/** Reads saved data from a file: the JSON that `GET /_sim/world` returned, or a state file that no simulator uses. */
+/** Reads saved data from a file: the JSON that `GET /_sim/world` returned, or the state file of a simulator that is not running. */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(

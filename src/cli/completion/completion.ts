@@ -116,7 +116,7 @@ export async function candidatesFor(words: readonly string[], commands: readonly
   return { found: names.filter(begins), files: false };
 }
 
-/** The kind of resource that an operand in the help names, such as `ENVIRONMENT`, by operand. */
+/** Maps each operand in the help, such as `ENVIRONMENT`, to the kind of resource that it stands for. */
 const kindsOfOperands: Readonly<Record<string, string>> = { ENVIRONMENT: 'AppEnvironment', NAME: 'DisasterProtection' };
 
 /** Completes the operand `KIND/NAME`: first the kind, then the names that the cluster lists within a second. */

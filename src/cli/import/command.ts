@@ -27,7 +27,10 @@ export const importCommand = {
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
-    namespace: { short: 'n', ...text('the namespace in the manifests; default: none', 'NAME', 'must be a namespace') },
+    namespace: {
+      short: 'n',
+      ...text('the namespace to write into the manifests; by default they have none', 'NAME', 'must be a namespace'),
+    },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),
     member: list(

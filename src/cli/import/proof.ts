@@ -24,7 +24,8 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Repeat the run after some resources got Observe, because other resources refer to them. Two repeats suffice for three levels.
+  // Run again after some resources got `managementPolicy: Observe`, because resources that refer to them may need it too. References
+  // are at most three levels deep, so two more runs suffice.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = Map.groupBy(played.calls, ({ object }) => object);
@@ -33,7 +34,10 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
         drafts: valid,
         skipped,
         calls: played.calls.length,
-        problems: [...played.failures, ...(played.isQuiet ? [] : ['calls were still sent after six virtual hours'])],
+        problems: [
+          ...played.failures,
+          ...(played.isQuiet ? [] : ['calls were still sent after six hours of simulated time']),
+        ],
       };
     valid = valid.map((draft) => {
       const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];

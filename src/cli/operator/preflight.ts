@@ -19,7 +19,7 @@ export async function preflight(
   const { namespace, operatorNamespace } = plans;
   const tooOld = await ageProblemOf(api);
   if (tooOld !== undefined) return tooOld;
-  const where = namespace === undefined ? 'all namespaces (--namespace names only one)' : `namespace ${namespace}`;
+  const where = namespace === undefined ? 'all namespaces (to choose one, use --namespace)' : `namespace ${namespace}`;
   for (const resource of listed(plans)) {
     const look = () => api.list(resource, { limit: 1, metadataOnly: true, namespace });
     const problem = await problemOf(look, `list ${resource.plural} in ${where}`, plans);

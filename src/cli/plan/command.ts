@@ -39,7 +39,7 @@ export const planCommand = {
     'Shows what applying these manifests would change in the service. The operator itself runs on the manifests in this process,\nwith the data of the account that it reads from the service. It sends nothing but reads.',
   operand: 'optional',
   flags: {
-    filename: { short: 'f', ...text('the folder or file with the manifests, as the argument', 'DIR|FILE|-') },
+    filename: { short: 'f', ...text('the folder or file with the manifests; the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
     snapshot: text('read this file of apphosting import --snapshot, not the service; no credential is needed', 'FILE'),
     ...clusterFlags,

@@ -78,7 +78,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'calls were still sent after six virtual hours';
+const notQuiet = 'calls were still sent after six hours of simulated time';
 
 /** Makes a finding that marks the plan as incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {

@@ -79,7 +79,7 @@ export const Plan = z
     calls: z.strictObject({
       total: z.int().describe('The number of calls that change something in the service.'),
       requestsPerSecond: z.number(),
-      seconds: z.int().describe('The shortest time for all calls, in seconds, at `requestsPerSecond`.'),
+      seconds: z.int().describe('The least time that all calls together take at `requestsPerSecond`, in seconds.'),
     }),
   })
   .describe('A plan, as `apphosting plan -o json` prints it.');

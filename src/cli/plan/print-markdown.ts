@@ -78,7 +78,7 @@ function fewOf(names: readonly string[]): string {
   return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
-/** Says which environments are deployed, started or stopped: `**Deploys, restarts** web/production.` */
+/** Says which environments a change deploys, starts, stops or restarts: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const notes = rows.map(({ note = '' }) => {
     const at = note.lastIndexOf(' ');

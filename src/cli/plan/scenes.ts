@@ -11,7 +11,7 @@ import type { Finding } from './model.ts';
 /** The values of Secrets and ConfigMaps. Each key is a place, such as `Secret/namespace/name`. */
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** All objects that a rehearsal runs with, before the change or after it: those of the operator's kinds, Secrets and ConfigMaps. */
+/** The objects of one side of a rehearsal, before or after the change: custom resources, Secrets and ConfigMaps. */
 export interface Scene {
   readonly objects: readonly ParsedObject[];
   readonly materials: Materials;

@@ -41,7 +41,7 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
-/** True if an id was made up during this run. */
+/** True if an id is a placeholder that this plan invented, not an id of the service. */
 export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }

@@ -209,9 +209,9 @@ export class InProcess {
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
   /**
-   * Starts the backoff of a call, and returns the pause. After a refusal the pause is as long as the verdict says, or
-   * ten minutes. After a failure the pause grows with each failure in a row, and is at least as long as the verdict
-   * says.
+   * Starts the backoff of a call, and returns the pause. After a refusal the pause is the one in the verdict, or ten
+   * minutes if the verdict has none. After a failure the pause grows with each failure in a row, and is at least the one in
+   * the verdict.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;

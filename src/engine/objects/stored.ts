@@ -98,7 +98,7 @@ export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** All objects of the operator's kinds by key, and the keys of objects by index key. */
+/** A cache of all objects of the operator's kinds by key, with an index from each index key to the keys of its objects. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;

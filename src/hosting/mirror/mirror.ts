@@ -327,7 +327,7 @@ class Schedule {
     if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Removes a read that no Kubernetes object uses any more. */
+  /** Stops polling a read that no Kubernetes object needs any more. */
   leave(reading: Reading): void {
     this.#count(reading, 0);
     this.#wish(reading, undefined);

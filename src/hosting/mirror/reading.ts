@@ -47,7 +47,7 @@ export class Reading {
   wishMs: number | undefined;
   /** The weight of this read in the part of the budget for rate-limited reads; 0 while no Kubernetes object uses the read. */
   weight = 0;
-  /** The monotonic time reserved for a rate-limited read that is due. */
+  /** Monotonic time at which a rate-limited read that is due may begin; undefined while no time is reserved for it. */
   place: number | undefined;
   /** True while a list is being read or waits for its turn in the budget. */
   isUnderWay = false;
@@ -60,7 +60,7 @@ export class Reading {
     this.usedAt = now;
   }
 
-  /** True while a Kubernetes object uses this read and the pace of the read is not `onDemand`. */
+  /** True while a Kubernetes object needs this read and the read is repeated by itself (its pace is not `onDemand`). */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }

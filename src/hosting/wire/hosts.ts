@@ -15,7 +15,7 @@ export interface HostRules {
   readonly allowInsecureLoopback: boolean;
   /** Allows private addresses, and host names that exist in private networks only. */
   readonly allowPrivateAddresses: boolean;
-  /** The operator's HTTPS proxy, used for every host but this machine. The proxy then resolves the host names. */
+  /** The operator's HTTPS proxy, used for all hosts except this machine. The proxy resolves the host names, not the operator. */
   readonly proxy: string | undefined;
   /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;

@@ -27,7 +27,7 @@ export interface Target {
 
 /** Limits of one request to the service. */
 export interface ExchangeOptions {
-  /** Called in the same tick in which the request is sent. Returns a sentence when the request must not be sent. */
+  /** Called immediately before the request is sent, in the same tick. Returns the reason if the request must not be sent. */
   readonly mayStart?: () => string | undefined;
   /** Monotonic time at which the request is aborted, if that is earlier than the usual deadline of a request. */
   readonly deadline?: number;
@@ -247,7 +247,7 @@ function rowOf(seen: Seen): AnswerRow {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** Maps what happened to a request to the outcome of the call. */
+/** Derives the outcome of a call from what happened to its request. */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const meaning = table[rowOf(seen)][effect];
   const { message } = seen;

@@ -24,7 +24,7 @@ export interface WireRequest {
   readonly writes: boolean;
   /** The certificates (PEM) of the certificate authorities to trust in place of the usual ones. */
   readonly caBundle: string | undefined;
-  /** Called exactly once, in the tick in which the request is sent. Returns a sentence when the request must not be sent. */
+  /** Called exactly once, immediately before the request is sent. Returns the reason if the request must not be sent. */
   readonly start: () => string | undefined;
   /** Aborted when nobody waits for the answer any longer. */
   readonly signal: AbortSignal;

@@ -165,7 +165,9 @@ export const AppEnvironmentSpec = immutableFields(
 export type AppEnvironmentSpec = z.output<typeof AppEnvironmentSpec>;
 
 const Revision = {
-  revision: text('The deployed image, revision of the build, or content version.', { max: 1024 }).optional(),
+  revision: text('What is deployed: the image, the revision of the build, or the content version.', {
+    max: 1024,
+  }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
   outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', { max: 128 }).optional(),

@@ -206,8 +206,8 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
     );
     const named = known.length === 0 ? '' : ` (MetricAlert ${known.toSorted().slice(0, 5).join(', ')})`;
     return count === 1
-      ? `one alert uses the contact point${named}; delete or change this alert first`
-      : `${count} alerts use the contact point${named}; delete or change these alerts first`;
+      ? `one alert uses the contact point${named}; delete or update this alert first`
+      : `${count} alerts use the contact point${named}; delete or update these alerts first`;
   },
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({

@@ -30,7 +30,7 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * Maximum age of the lists that decide about a configure call. Also the pause before a request whose answer was lost is
+ * Maximum age of the lists from which a configure call is decided. Also the pause before a request whose answer was lost is
  * sent again.
  */
 export const resendMs = 15_000;
@@ -52,7 +52,7 @@ export function underway(
   const message =
     other === undefined
       ? `${what} is under way; new settings are sent when it has ended`
-      : `${what} was accepted, and its result is not known; new settings wait until ${what} has ended. To send the settings earlier, check in the service that the operation is over, then delete ${what}`;
+      : `${what} was accepted, but its result is not known yet; new settings wait until ${what} has ended. To send the settings earlier, check in the service that the operation is over, then delete the resource ${what}`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -137,7 +137,7 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   return configuration === undefined ? takingOver(pass, 'no protection is set up') : undefined;
 }
 
-/** Returns the request body in the journal; undefined when the body is about another environment or account. */
+/** Returns the request body in the journal entry; undefined if it is for another environment or account than the spec. */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];

@@ -122,7 +122,9 @@ const Settings = shown('The settings of the protection, as the service shows the
   validationIntervalSeconds: count('Interval between validations, in seconds.'),
   rpoTargetSeconds: count('Maximum age of the newest recovery point, in seconds.'),
   rtoTargetSeconds: count('Maximum duration of a recovery, in seconds.'),
-  sameRegionAcknowledged: flag('True if recovery in the region of the source was acknowledged.').optional(),
+  sameRegionAcknowledged: flag(
+    'True if the user accepted that recovery takes place in the region of the source.',
+  ).optional(),
 });
 
 const RecoveryPoint = shown('A recovery point, with the values that a RecoveryActivation must copy.', {
@@ -143,7 +145,7 @@ const Source = shown('The protected environment, as the list of sources shows it
   unsupportedReasons: listOf(
     'The reasons why the service cannot protect the environment.',
     text(
-      'An explanation with the code of the service in brackets, or the quoted code if the operator does not know the code.',
+      'The reason in words, with the reason code of the service in brackets; or only the code, in quotes, if the operator does not know it.',
       { max: 256 },
     ),
     { max: 50 },
@@ -190,7 +192,7 @@ export const DisasterProtectionFacts = facts({
     reason: word('The reason why the standby has this size.').optional(),
     caughtUp: flag('True if the standby has applied all changes.').optional(),
     lastApplySeconds: count('Seconds that the standby took to apply the last changes, when status last changed.'),
-    lastApplyBytes: wholeNumber('Size of the last changes that the standby applied, in bytes.').optional(),
+    lastApplyBytes: wholeNumber('Size of the most recent changes that the standby applied, in bytes.').optional(),
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
   warmValidationOperationId: id('The id of an operation; a hint that an isolated validation may be requested.'),

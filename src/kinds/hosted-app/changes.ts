@@ -162,7 +162,7 @@ export function atRest(pass: AppPass): AppStep {
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
     message.push(
-      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show the old value; each environment applies the change with its next deployment, or with the next edit of this spec`,
+      `${pendingChanges.join(', ')} was sent to the adopted app without a comparison, because the service does not show the present value; each environment applies the change with its next deployment, or with the next edit of this spec`,
     );
   }
   return { is: 'ready', message: message.join('; ') };
@@ -210,7 +210,7 @@ function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
 }
 
-/** Returns the status fields that count how often a change was sent with `applyImmediately` without an answer. */
+/** Returns the status fields that count how often a change was sent with `applyImmediately` and got no answer. */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;

@@ -15,7 +15,7 @@ interface Field {
   readonly wire?: string;
   /** The request that takes the field, if only one of POST /app and PATCH /app takes it. */
   readonly only?: 'POST' | 'PATCH';
-  /** True if GET /app shows the field, under its name in request bodies. */
+  /** True if the answer of GET /app has the field, under the same name as in request bodies. */
   readonly isShown?: true;
   /** True if the field keeps its value in the service when the spec no longer has the field. */
   readonly isKept?: true;

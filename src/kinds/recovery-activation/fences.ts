@@ -72,7 +72,7 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
 }
 
 /**
- * Stalls when another activation succeeded or may still succeed. The activation in spec.afterOperationId, and any
+ * Stalls the resource if another activation succeeded or may still succeed. The activation in spec.afterOperationId, and any
  * activation before that one, do not count.
  */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {

@@ -151,7 +151,7 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
     const message = `${which}; the service does not show the names of the recovered environment, and no answer named the operation, so it is not known if this request began the operation`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
-  const message = `${which}, but the recovery point or the names differ from the spec`;
+  const message = `${which}, but its recovery point, or its names for the recovered app and environment, differ from the spec`;
   return id === undefined ? undefined : ended(pass, never('Superseded', message));
 }
 

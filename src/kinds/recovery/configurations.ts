@@ -104,8 +104,7 @@ export function activationUnderWay(configuration: ConfigurationItem): DrOperatio
 }
 
 /**
- * True when the active operation is the one that keeps the standby of a warm configuration. An activation may take over
- * such a standby.
+ * True if the active operation only keeps a warm standby up to date. An activation may take over such a standby.
  */
 export function isSettledStandby(configuration: ConfigurationItem): boolean {
   const { warmRecoveryOperationId } = configuration;

@@ -173,7 +173,7 @@ export function protectionNeed({ name }: { readonly name: string }): ReferenceNe
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** Maximum age of the lists that decide about a call. */
+/** Maximum age of the lists from which a call is decided. */
 const freshMs = 15_000;
 /** Pause before the same request is sent again after its answer was lost. */
 const resendMs = 15_000;
@@ -286,8 +286,8 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
 }
 
 /**
- * Waits while lists may be too old to show the operation of an accepted request. The wait ends when two lists, at least
- * `horizonMs` apart, do not show the operation.
+ * Waits while lists may be too old to show the operation of an accepted request. Gives up when two lists, at least `horizonMs`
+ * apart, do not show the operation.
  */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);

@@ -224,7 +224,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     const message = `${lost}; if no component appears by ${inWords}, "${spec.appName}" is installed again`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
-  // The name in the spec has changed, so start a new installation with an empty journal.
+  // `spec.appName` has changed, so begin a new installation of the solution with an empty journal.
   if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
   return create(pass, entry.attempt + 1);
 }

@@ -208,7 +208,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
         seen.item === undefined
           ? `the service does not show environment ${environmentId}`
           : `environment ${environmentId} is being updated`;
-      const message = `${what}; the solution is upgraded afterwards`;
+      const message = `${what}; the upgrade of the solution follows afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
     const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');

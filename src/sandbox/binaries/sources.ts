@@ -42,7 +42,7 @@ export async function findBinaries(
   refusals.push(`the cache ${cache.dir} has no programs for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
-  /** Makes a cache entry. If that fails, returns undefined and records the reason, which begins with `trouble`. */
+  /** Makes a cache entry. If that fails, returns undefined and records the reason, with the text `trouble` before it. */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
       return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));

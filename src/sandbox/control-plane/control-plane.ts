@@ -34,7 +34,7 @@ export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 export async function startControlPlane(options: ControlPlaneOptions) {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
-  // End only processes of the control plane: the simulator may already be starting in the same folder.
+  // Of the processes that use this folder, end only those of the control plane: a new simulator may already be starting there.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });

@@ -149,11 +149,13 @@ function logRoutes({ store, requests }: Clockwork): readonly OwnRoute[] {
   const after = (query: BodyFields) =>
     optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER })) ?? 0;
   return [
-    own('GET /ledger', 'lists the changes with numbers above after=SEQ', ({ query }) =>
+    own('GET /ledger', 'lists the changes whose number is greater than SEQ (after=SEQ)', ({ query }) =>
       linesAfter(store.ledger, after(query), shownCommit),
     ),
-    own('GET /requests', 'lists the public requests with numbers above after=SEQ', ({ query }) =>
-      linesAfter(requests.log, after(query), shownRequest),
+    own(
+      'GET /requests',
+      'lists the requests of the public API whose number is greater than SEQ (after=SEQ)',
+      ({ query }) => linesAfter(requests.log, after(query), shownRequest),
     ),
     own('GET /counts', 'counts requests, and requests that changed something, by method and path', () =>
       ok({ items: requests.counts() }),

@@ -77,7 +77,7 @@ export function hash(text: string): string {
 // Runs a warm standby, which applies a first copy and then every change in order. Its machine grows when changes take too long, and shrinks
 // again later. A change of size restarts the machine before the next change.
 
-/** Duration of the restart of a standby when its machine changes its size. */
+/** How long a standby takes to restart when its machine is resized. */
 const RESTART_MS = 30 * SECOND;
 
 /** The size in bytes from which the first copy gets a larger machine. */

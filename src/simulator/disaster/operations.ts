@@ -1,4 +1,4 @@
-// Manages the operations of a configuration: finds the running and the active operation, and begins and ends operations.
+// Manages the operations of a configuration: finds the operation that runs or that is shown as active, and begins and ends operations.
 import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
@@ -17,8 +17,8 @@ export function operationOf(configuration: Configuration, operationId: string | 
 }
 
 /**
- * True if an operation still has steps to do. The enrollment of a warm configuration that only feeds changes to the standby has no more
- * steps.
+ * True if an operation still has steps to do. With a warm standby, the enrollment stays open to copy changes to the standby; it then has
+ * no more steps.
  */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;

@@ -29,7 +29,7 @@ const table = {
     number({ min: 0, max: 100, whole: true }),
   ],
   garbage: ['carries out the request, then answers 200 with a body that is not JSON', onlyTrue],
-  emptyBody: ['carries out the request, then answers with the right status, but without a body', onlyTrue],
+  emptyBody: ['carries out the request, then answers with the usual status, but with an empty body', onlyTrue],
   redirect: ['answers 307 with the given URL as Location, and changes nothing', headerValue],
   slowBodyMsPerByte: [
     'carries out the request, then sends the response body byte by byte, with the given milliseconds between two bytes',

@@ -25,7 +25,7 @@ export interface Solution {
   readonly postInstallNote?: string;
 }
 
-/** The image repository of the agents in solutions. */
+/** The registry path of the container image that the agents of a solution run. */
 export const agentRepository = 'svc/sandbox-agent';
 
 /** The catalog of solutions, as GET /solutions lists it. */

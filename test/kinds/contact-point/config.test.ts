@@ -135,7 +135,7 @@ describe('a contact point that is deleted while an alert uses it', () => {
     world.delete(kind, 'on-call');
     await world.run(600_000);
     expect(messageOf(world, kind, 'on-call')).toContain(
-      'one alert uses the contact point (MetricAlert cpu); delete or change',
+      'one alert uses the contact point (MetricAlert cpu); delete or update',
     );
 
     world.delete('MetricAlert', 'cpu');

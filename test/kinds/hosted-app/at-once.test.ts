@@ -162,7 +162,7 @@ describe('an app that is taken over with applyImmediately', () => {
     expect(step).toMatchObject({
       is: 'ready',
       message:
-        'the service equals the spec; image.reference was sent to the adopted app, because the service does not show the old value; each environment applies the change with its next deployment, or with the next edit of this spec',
+        'the service equals the spec; image.reference was sent to the adopted app without a comparison, because the service does not show the present value; each environment applies the change with its next deployment, or with the next edit of this spec',
     });
     expect(next.sent).toEqual([
       { healthCheckPath: '/', applyImmediately: true },

@@ -46,7 +46,7 @@ export interface View {
   problem(read: Read): ReadProblem | undefined;
 }
 
-/** Says which objects may be adopted that exist in the service but were not created by this resource. */
+/** Says which existing objects of the service this resource may adopt, although it did not create them. */
 export type Adoption = 'Never' | 'ById' | 'ByName';
 
 /** The properties of an account on which the decisions for its objects depend. */

@@ -72,7 +72,7 @@ export const reasons = {
   Immutable: 'The service cannot change this field of an existing object; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
-    'The object is proved gone from the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
+    'The object no longer exists in the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
   NothingToDo: 'No step of the installation is left to a person.',
   TokenSuffices: 'No resource of the account waits because the token lacks a permission.',
@@ -104,7 +104,7 @@ export const reasons = {
   DestinationMismatch:
     'The names in spec.target differ from status.warmDestination of the DisasterProtection; copy those.',
   ActivationUnavailable: 'The service says that no activation is possible; the message has the reason of the service.',
-  ConfirmationMismatch: 'spec.confirmation differs from the name to confirm, which the message has.',
+  ConfirmationMismatch: 'spec.confirmation is not the name that must be confirmed; the message states that name.',
   AlreadyActivated:
     'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
   OperationNotActive: 'The service is not working on the operation that the spec names.',
@@ -167,10 +167,11 @@ export const reasons = {
   AsSpecified: 'The member does not have full access, or the spec allows full access.',
   AddedByOthers:
     'The member may also use environments that somebody else added and that the spec does not name; this access stays, because onServiceAdd is Keep.',
-  NothingAdded: 'The member has no access to environments that somebody else added and that the spec does not name.',
+  NothingAdded: 'The member has access only to the environments that the spec names; nobody has added others.',
   FeatureNotShown:
     'The API does not show whether the account enforces member access by environment; in an account that does not enforce it, every member has full access.',
-  NotDeployedYet: 'The contact point is not deployed to any region yet; the first alert in a region may do that.',
+  NotDeployedYet:
+    'The contact point is not deployed to any region yet; the first alert in a region may deploy it there.',
 } as const;
 
 export type Reason = keyof typeof reasons;

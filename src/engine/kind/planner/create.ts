@@ -300,7 +300,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** True if the spec now wants an object that differs from the one that the lost create call was to create. */
+/** True if the spec has changed since the create call without an answer, and now asks for a different object. */
 function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;

@@ -60,7 +60,7 @@ export const managementPolicy = choice(
 
 /** The schema of `lifecycle.adoption`: says which existing objects of the service a resource may adopt. */
 export const adoption = choice(
-  'The existing objects that this resource may adopt although it did not create them: Never, no object; ById, the object whose id this spec names; ByName, also an object of the same name, if there is exactly one. The account sets the limit. Default: as the account allows, but not ByName.',
+  'The existing objects that this resource may adopt although it did not create them: Never: none. ById: the object whose id this spec names. ByName: also an object of the same name, if there is exactly one. The account may allow less. Default: what the account allows, but at most ById.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 

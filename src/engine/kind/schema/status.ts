@@ -47,7 +47,7 @@ export const Journal = shown('A call that must not happen twice; written to stat
   deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
   digest: text('A keyed fingerprint of the request.', { max: 256 }),
   create: shown('Data to find the created object when the answer to a create call is lost.', {
-    collection: text('The list of the service that shows the new object.', { max: 256 }),
+    collection: text('The list call of the service that shows the new object.', { max: 256 }),
     name: text('The name of the new object.', { max: 256 }),
     excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
       max: mostExcluded,
