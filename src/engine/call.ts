@@ -9,7 +9,8 @@
  * credential → a fresh read of the Kubernetes object → send → interpret the outcome. If the process dies between
  * journal and send, the next process finds the entry in status and treats the call as sent: it looks for the effect of
  * the call before it acts (`resolveCreate` in the planner, `resolveDoubt` or `resolveUpgrade` in the code of some
- * kinds). A request with a requestId is simply sent again. A change of settings has no entry: it may be sent twice.
+ * kinds). A request with a requestId is sent again with the same id, after the usual checks. A change of settings has no
+ * entry: it may be sent twice.
  *
  * Why: docs/design/at-most-once.md
  */

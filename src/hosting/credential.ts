@@ -9,9 +9,10 @@
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
  * ever.
  *
- * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most. Requests wait during a pause of up to
- * 10 s, and fail at once during a longer pause. A 429 or 425 halves the rate, which then regains a sixtieth of the full rate each
- * second. Answers to requests that began before the rate was halved do not halve it again. All of this is kept in memory.
+ * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most, or for a growing pause if it names no
+ * time. Requests wait during a pause of up to 10 s, and fail at once during a longer pause. A 429 or 425 halves the rate, which
+ * from the end of the pause on regains a sixtieth of the full rate each second. Answers to requests that began before the rate
+ * was halved do not halve it again. All of this is kept in memory.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
@@ -83,7 +84,7 @@ export class Credential {
     return this.#unauthorized?.since;
   }
 
-  /** Returns the monotonic time until which requests with this token fail without being sent; undefined when they may be sent. */
+  /** Returns when the present pause, or the wait for the next test of the token, ends; undefined while requests are not refused. */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
     const paused = this.budget.refusesNow() ? this.budget.throttledUntil() : undefined;

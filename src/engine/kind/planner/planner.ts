@@ -318,8 +318,9 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // account, is not bound.
 
 /**
- * Decides the step for a create call with an unknown outcome, before anything else but a deletion is decided. Returns undefined when
- * there is no such call, and also when reads are ambiguous but spec.externalId names the object.
+ * Decides the step for a create call with an unknown outcome, before anything else is decided. A deletion asks the same
+ * (`removal.ts`). Returns undefined when there is no such call, and also when reads are ambiguous but spec.externalId
+ * names the object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;

@@ -3,7 +3,7 @@
  * the service is proved.
  *
  * Guarantees: an object that the resource did not create, or only presumably created, is never deleted. A create call
- * with an unknown outcome is cleared up before the deletion.
+ * with an unknown outcome is cleared up before the deletion, unless the object is to stay anyway.
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
