@@ -320,7 +320,7 @@ function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory)) return undefined;
-  const isSeen = shows(seen.configuration, id) || limboOf(pass, journal, seen).isOver;
+  const isSeen = shows(seen.configuration, id) || arrivalOf(pass, journal, seen).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
@@ -408,39 +408,39 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
-  const limbo = limboOf(pass, journal, seen);
+  const arrival = arrivalOf(pass, journal, seen);
   const why = 'the service shows that the request is done, and a call without an answer may still arrive';
-  return waitWhileFrozen(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
+  return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
 }
 
 /** Decides about an open journal entry: its call was never sent, was refused, or its answer was lost. */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
-  const limbo = limboOf(pass, journal, seen);
+  const arrival = arrivalOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
-    const isOver = limbo.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
+    const isOver = arrival.isOver || fence !== undefined;
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(arrival.untilMs) });
     if (own !== undefined) return own;
-    if (!limbo.settled)
-      return inDoubt(plan, pass, limbo.untilMs, `the service refused the request: ${journal.conflicted}`);
+    if (!arrival.settled)
+      return inDoubt(plan, pass, arrival.untilMs, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
     return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
-    if (limbo.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
-    return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
+    if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
+    return inDoubt(plan, pass, arrival.untilMs, `${fence.message}; nothing more is sent`);
   }
   const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId the service would take a repeated request for a new one.
-  const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
+  const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
   // After a restart nobody knows whether the call was sent.
   const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
-  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
+  if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
   // `fenceOf` has checked that the journal entry has exactly the body that the spec asks for.
   const body = writtenBody(journal) as Body;
   const isDangerous = plan.power !== undefined;
@@ -479,8 +479,11 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
   return never('UnknownState', `${plan.words(pass)}: ${why}; ${untold}`);
 }
 
-/** Returns until when the call in the journal may still arrive. */
-function limboOf(
+/**
+ * Returns until when the call in the journal may still arrive. `isOver` is true if the list was read after that time. `settled`
+ * is true if `isOver` is, or if every attempt of this process was answered.
+ */
+function arrivalOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
   { snapshot }: Seen,
