@@ -1,7 +1,7 @@
-/** The Kubernetes version that the Go modules in `build/` build. */
+/** The version of Kubernetes that is built from the Go modules in `build/`. */
 export const KUBERNETES_VERSION = 'v1.36.3';
 
-/** The etcd version that the Go modules in `build/` build. */
+/** The version of etcd that is built from the Go modules in `build/`. */
 export const ETCD_VERSION = 'v3.6.8';
 
 /** The Kubernetes version of the official archive: the newest 1.36 that is published as an archive. */

@@ -14,7 +14,7 @@ export const users = {
 /** One of the users that the API server knows from the start. */
 export type User = keyof typeof users;
 
-/** The files in which the API server finds its users and the key for the tokens of service accounts. */
+/** The files that tell the API server its users and the key for signing tokens of service accounts, and the users' tokens. */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
 /** Reads the credentials of the control plane from a folder; creates them at the first start. */

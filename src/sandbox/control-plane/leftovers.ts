@@ -19,7 +19,10 @@ export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
 
-/** True if a process was started for this data folder. */
+/**
+ * True if a process was started for this data folder: it runs one of the given programs, and an argument of its command line is
+ * a path in the folder's `run` subfolder.
+ */
 export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
   const mark = `${runFolder(dir)}/`;
   const [command = '', ...rest] = args;
@@ -27,8 +30,8 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
 }
 
 /**
- * Ends the processes of the given programs that an earlier start left running for a data folder; returns the number of these
- * processes.
+ * Ends processes that an earlier start left running for a data folder, if they run one of the given programs. Returns how many
+ * processes it found.
  */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = async () =>

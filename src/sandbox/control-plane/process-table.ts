@@ -4,7 +4,7 @@ import { kill, platform } from 'node:process';
 import { promisify } from 'node:util';
 import { codeOf } from '../cannot-start.ts';
 
-/** A process of this machine, and the command line that started it. */
+/** A process on this machine, and the command line that started it. */
 export interface Running {
   readonly pid: number;
   readonly args: readonly string[];
