@@ -16,7 +16,7 @@ export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
   readonly value?: string;
-  /** Turns the text that the user gave into the setting. Missing in a flag that takes no value. */
+  /** Parses the text that the user gave for the flag. Undefined for a flag that takes no value. */
   readonly schema?: z.ZodType<T>;
   /** The text that is used when neither the flag nor its environment variable is given; shown in `--help`. */
   readonly fallback?: string;

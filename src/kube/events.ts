@@ -27,8 +27,8 @@ const retryMs = 2_000;
  */
 const gatherMs = 2_000;
 /**
- * If the collected routine events are about at most this many objects, they are published one by one. Otherwise they are merged
- * into one event.
+ * The collected routine events are published one by one if they concern no more than this many objects. Otherwise they are
+ * merged into one event.
  */
 const mostSingle = 5;
 

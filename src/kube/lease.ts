@@ -93,7 +93,7 @@ export class LeaseElection implements Leadership {
    * another process may lead.
    */
   #term: Moment | undefined;
-  /** The message of the last failure; undefined after an attempt without a failure. */
+  /** The message of the last failure to read or write the lease; undefined after an attempt without a failure. */
   #complaint: string | undefined;
   /**
    * True if this process last tried to take the lease from a holder that had not released it. This is kept because the response
@@ -210,8 +210,8 @@ export class LeaseElection implements Leadership {
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // If the lease is missing, and was last looked for a long time ago, it may have existed in the meantime. Then measure from
-    // now for how long it has been missing.
+    // If the lease is missing, and a long time has passed since the last read, the lease may have existed in between. Then
+    // measure from now for how long it has been missing.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);

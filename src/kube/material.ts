@@ -45,8 +45,8 @@ export class KubeMaterial implements Material {
   /** One reflector for Secrets and one for ConfigMaps, for the health checks. Empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
-   * Used when watching is off. For each Secret or ConfigMap in use: the resourceVersion that the resources that use it know of;
-   * undefined if the object did not exist.
+   * Used when watching is off. Holds the resourceVersion that each Secret or ConfigMap in use had when it was first read, or
+   * when a change of it was last reported. Undefined if the object did not exist.
    */
   readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;

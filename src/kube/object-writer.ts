@@ -26,7 +26,7 @@ interface ObjectWriterOptions extends KubeMeans {
   readonly resourceOf: (object: KubeObject) => Resource;
 }
 
-/** Writes the status of our objects, adds our finalizer and removes it. */
+/** Writes the status of the operator's resources, and adds and removes the operator's finalizer. */
 export class KubeObjectWriter implements ObjectWriter {
   readonly #options: ObjectWriterOptions;
 

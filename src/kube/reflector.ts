@@ -45,7 +45,7 @@ const usualPace = {
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
 
-/** The resource to watch, and the callbacks. */
+/** The resource that a reflector watches, and the functions that it calls. */
 export interface ReflectorOptions extends KubeMeans {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
@@ -95,7 +95,7 @@ export class Reflector {
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
   }
 
-  /** Returns the name of the resource, for health and metrics. */
+  /** Returns the name of the watched resource. In health checks and metrics it is the name of the reflector. */
   get name(): string {
     const { plural, group } = this.#options.resource;
     return group === '' ? plural : `${plural}.${group}`;
@@ -456,7 +456,7 @@ class ObjectCache {
     return this.#objects.values();
   }
 
-  /** Adds an object, or a new version of an object, and returns the events to emit. */
+  /** Adds an object, or a new version of an object, to the cache. Returns the events to emit. */
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);

@@ -1,9 +1,9 @@
 /**
- * Makes the API classes of the library client-node share connections and gives their calls a deadline. Used by the sandbox,
- * benchmarks and scenarios. Otherwise these classes open a new connection with a TLS handshake for every call, and a call may
- * never end.
+ * Makes the API classes of the library client-node share connections, and gives their calls a deadline. By themselves these
+ * classes open a new connection with a TLS handshake for every call, and a call may never end.
  *
- * The operator and its commands use their own client (client.ts) instead.
+ * The sandbox, benchmarks and scenarios use this module. The operator and its commands use their own client (client.ts)
+ * instead.
  */
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent } from 'undici';

@@ -85,8 +85,8 @@ const reasons: Readonly<Record<number, KubeReason>> = {
 
 function reasonOf(status: number, body: StatusBody | undefined, patched: boolean): KubeReason {
   if (status === 409 && body?.reason === 'AlreadyExists') return 'exists';
-  // The answer 422 to a JSON patch has two meanings. If a `test` operation of the patch failed, the answer contains neither the
-  // object's name nor a cause. If the schema refuses the patched object, the answer contains both.
+  // The status 422 of a response to a JSON patch has two meanings. If a `test` operation of the patch failed, the response
+  // contains neither the object's name nor a cause. If the schema refuses the patched object, the response contains both.
   const namesNothing = body === undefined || (body.details.causes.length === 0 && body.details.name === '');
   if (status === 422 && patched && namesNothing) return 'conflict';
   return reasons[status] ?? (status >= 400 && status < 500 ? 'invalid' : 'unavailable');

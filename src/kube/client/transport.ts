@@ -55,7 +55,7 @@ const userAgent = 'apphosting-operator';
 
 /**
  * The connections to one API server, which open with the first request. The subclass `KubeClient` builds the requests and
- * parses the answers.
+ * parses the responses.
  */
 export class KubeTransport {
   readonly #credentials: KubeCredentials;

@@ -3,8 +3,8 @@
  * lacks: `tokenFile`, `as-uid`, `as-groups`, plugin paths relative to the kubeconfig, `KUBERNETES_EXEC_INFO` for plugins, and
  * the rule that the first of two entries with the same name counts.
  *
- * Error messages contain the file and, where known, the field, but never the content of a file. CA certificates are not checked
- * here: if a CA certificate is broken, connections fail.
+ * Error messages contain the file and, where known, the field. Of the content of a file they contain only names and commands,
+ * never a credential. CA certificates are not checked here: if a CA certificate is broken, connections fail.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';

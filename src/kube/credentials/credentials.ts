@@ -131,8 +131,8 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
 }
 
 /**
- * Says which field or file gives no credential, and why. The message contains at most the file path and the error code, never
- * content.
+ * Describes which field or file gave no credential, and why. Besides names, paths and error codes, the description contains
+ * only how an exec plugin ended and the plugin's install hint, never a credential.
  */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;

@@ -14,7 +14,7 @@ const draftPrefix = '.draft-';
 /** The cache folder that keeps the programs of the control plane from one start of the sandbox to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache in a folder. A process that may not write to the folder can still find entries. */
+/** Opens the cache of programs in a folder. A process that may not write to the folder can still find entries. */
 export function cacheAt(dir: string) {
   /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {

@@ -13,7 +13,8 @@ export interface Archive {
   readonly sha512: string;
 }
 
-// The checksums come from envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818 of 20 July 2026.
+// The checksums of the official archives come from envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818
+// of 20 July 2026.
 const sha512ByPlatform: Readonly<Record<string, string>> = {
   'linux-amd64':
     'ea743186c8a799f5cf8faf16969f86189d003cb7d130e0ac4b58789f1e5748dcf30ebe91c837a10d5ac415383da3e10b9e64d65785c938c23e739781cfb76f08',

@@ -21,9 +21,9 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** Aborts the start of the control plane, and ends everything that was started. */
+  /** Aborting this signal ends the start of the control plane, and everything that was already started. */
   readonly signal?: AbortSignal;
-  /** Called when a part of the control plane ended by itself. */
+  /** Called when a program of the control plane has ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
 

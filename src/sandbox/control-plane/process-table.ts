@@ -10,7 +10,9 @@ export interface Running {
   readonly args: readonly string[];
 }
 
-/** Lists the processes of this machine that this user may see. Zombies are left out, because they have no command line any more. */
+/**
+ * Lists the processes on this machine that this user may see. Zombies are left out, because they have no command line any more.
+ */
 export async function processTable(): Promise<readonly Running[]> {
   if (platform !== 'linux') return fromPs();
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);

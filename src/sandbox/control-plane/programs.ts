@@ -83,8 +83,8 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
-    // Give the API server little time to end before it is killed. With open watches it takes up to a minute, and etcd already
-    // has all data.
+    // Give the API server little time to end before it is killed. With open watches it would take up to a minute, and etcd
+    // already has all data.
     graceMs: 2000,
   };
 }
