@@ -16,7 +16,7 @@ export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
   readonly value?: string;
-  /** Turns the given text into the setting; set for every flag that takes a value. */
+  /** Parses the text that the user gave for the flag. Undefined for a flag that takes no value. */
   readonly schema?: z.ZodType<T>;
   /** The text that is used when neither the flag nor its environment variable is given; shown in `--help`. */
   readonly fallback?: string;
@@ -30,7 +30,7 @@ export interface Flag<T> {
   readonly short?: string;
 }
 
-/** Flags by their names in camelCase. */
+/** The flags of a command. The keys are the flags' names in camelCase. */
 export type Flags = Readonly<Record<string, Flag<unknown>>>;
 
 /** A command as its user sees it. The keys of `flags` are in camelCase; people type these names in kebab-case. */
@@ -40,13 +40,13 @@ export interface CommandLine<F extends Flags> {
   readonly flags: F;
   readonly notes?: readonly string[];
   /**
-   * Says if the argument that the command's name shows is needed or optional. Without this field the command takes no
-   * argument.
+   * Whether the argument that is part of the command's name, such as `NAME` in `activate NAME`, is needed or optional.
+   * Undefined if the command takes no argument.
    */
   readonly operand?: 'needed' | 'optional';
 }
 
-/** The type of the settings that the flags of a command give. */
+/** The type of the settings of a command, derived from its flags: one property for each flag. */
 export type Settings<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends { readonly schema: z.ZodType<infer T> } ? T : boolean;
 };
@@ -176,7 +176,7 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
 /** The command that people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */
 export const program = basename(argv[1] ?? '').startsWith('kubectl-') ? 'kubectl apphosting' : 'apphosting';
 
-/** Returns the first word of a command's name: `plan`. */
+/** Returns the first word of a command's name, such as `plan` for `plan DIR|FILE|-`. */
 export function wordOf({ name }: Pick<CommandLine<Flags>, 'name'>): string {
   return name.split(' ')[0] ?? name;
 }
@@ -364,7 +364,7 @@ export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';
 }
 
-/** Reads from flags and environment variables to which hosts tokens may be sent, and which proxy to use. */
+/** Returns the hosts to which tokens may be sent, as the flags say, and the proxy that the environment variables name. */
 export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;
   const proxy = env['HTTPS_PROXY'] ?? env['https_proxy'];

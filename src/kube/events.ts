@@ -1,9 +1,10 @@
 /**
- * Publishes events of `events.k8s.io/v1`.
+ * Publishes Kubernetes events through `events.k8s.io/v1`.
  *
- * Guarantees: recording never blocks and never throws. The same note about the same object becomes a series instead of a
- * second event. Routine events of many objects become one event that names them all. A token bucket for each object keeps it from
- * flooding the namespace. The queue is bounded; an event that does not fit is counted and dropped. Nothing depends on events.
+ * Guarantees: recording an event never blocks and never throws. When the same note about the same object is recorded again, the
+ * first event becomes a series; no second event is published. Routine events of many objects become one event that names them
+ * all. Each object has a token bucket, so that no object can flood the namespace with events. The queue is bounded; an event
+ * that does not fit is counted and dropped. The operator works the same when events are dropped.
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
@@ -25,15 +26,18 @@ const retryMs = 2_000;
  * events become one event.
  */
 const gatherMs = 2_000;
-/** Collected routine events of up to this many objects are published one by one. Events of more objects become one event. */
+/**
+ * The collected routine events are published one by one if they concern no more than this many objects. Otherwise they are
+ * merged into one event.
+ */
 const mostSingle = 5;
 
 type RecordedEvent = Parameters<EventRecorder['record']>[0];
 
 interface EventPublisherOptions extends KubeMeans {
-  /** The controller that reports the events, such as `apphosting.dev/operator`. */
+  /** The name of the controller that is written into every event, such as `apphosting.dev/operator`. */
   readonly controller: string;
-  /** The process that reports the events, such as the pod's name. */
+  /** The name of the process that is written into every event, such as the pod's name. */
   readonly instance: string;
   /** Called with the reason for each event that is dropped, except for events that `close` clears from the queue. */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
@@ -55,7 +59,10 @@ interface Series {
 export class EventPublisher implements EventRecorder {
   readonly #options: EventPublisherOptions;
   readonly #series = new Map<string, Series>();
-  /** Publishes events one after the other. The queue has no `interval` or `timeout`, so that all timers use our clock. */
+  /**
+   * Publishes one event at a time. The PQueue options `interval` and `timeout` are not used: with them the queue would run
+   * timers that do not use our clock.
+   */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
   /** Routine events that wait to be merged and published. */
@@ -149,7 +156,7 @@ export class EventPublisher implements EventRecorder {
         return this.#told(series, count);
       } catch (error) {
         const reason = error instanceof KubeError ? error.reason : 'unavailable';
-        // The event exists already: an earlier attempt created the event, but its answer was lost.
+        // The event exists already: an earlier attempt created it, but the response was lost.
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
@@ -200,7 +207,10 @@ export class EventPublisher implements EventRecorder {
   }
 }
 
-/** Merges events into one event about the first object; the note of the merged event names the other objects. */
+/**
+ * Merges several events into one. The merged event is about the object of the first event, and its note names the other
+ * objects.
+ */
 function merged(events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const [first] = events;
   if (first === undefined) return [];

@@ -4,19 +4,22 @@
  * Guarantees
  * - Leadership is a deadline, never a flag. The deadline counts from before the write that renewed the lease. `mayAct` compares
  *   the deadline with the monotonic clock and the wall clock, since the monotonic clock stops while the machine is suspended. A
- *   process that stalled notices a lost lease in the same tick in which it wakes up.
+ *   process that stalled notices that it lost the lease in the same tick in which it wakes up.
  * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). The
- *   candidate trusts no clock of another machine. The holder stops acting after 10 s without a renewal, well before that.
- * - A released lease is taken at once. A lease that was deleted, or emptied by hand, counts as held for its duration. A lease that
- *   is missing at the first look is looked for once more, so that a living holder can restore it.
- * - A lease that is older than before came from a backup of the cluster: `onRewind` is called, and the lease counts as held.
- *   Nearly every restore is noticed. The lease is written every two seconds, so a restored lease is older. The restored lease
- *   stays older until a process takes it over, and this process reads the lease before that.
- * - `onAcquired` says whether the previous holder released the lease, so that the engine can delay what must not happen twice.
+ *   candidate measures this with its own clock and trusts no other. The holder stops acting well before that, after 10 s
+ *   without a renewal.
+ * - A released lease can be taken at once. A lease that was deleted, or whose holder somebody removed by hand, counts as held for
+ *   its duration. If a candidate finds no lease at its first read, it reads once more before it creates one. In the meantime a
+ *   living holder can restore the lease.
+ * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and the lease counts
+ *   as held. Nearly every restore is noticed. The lease is written every two seconds, so a restored lease is older. It stays
+ *   older until a process takes it over, and that process reads the lease first.
+ * - `onAcquired` says whether the previous holder released the lease. If not, the engine can delay calls that must not be made
+ *   twice.
  *
- * The lease only makes sure that some process works. The journal in the status of each object prevents that a call to the
- * service is made twice. Two leaders are possible in one case: somebody deletes the lease while its holder is cut off from the
- * API server, and a candidate starts within the following ten seconds.
+ * The lease makes sure that there is a process that works. It is the journal in the status of each object that prevents a call
+ * to the service from being made twice. Two processes can lead at the same time in one case: somebody deletes the lease while
+ * its holder cannot reach the API server, and a candidate starts within the following ten seconds.
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
@@ -35,7 +38,7 @@ export function leasePaceOf(leaseMs: number) {
   return {
     /** The time that candidates wait before they take over from a holder that no longer renews the lease. */
     leaseMs,
-    /** The time for which a holder may act after its last renewal. */
+    /** The time for which the holder of a lease may act after it last renewed the lease. */
     renewMs: 10 * unit,
     retryMs: 2 * unit,
     /** The time for which a lease must be missing before a candidate that never saw a holder creates the lease. */
@@ -83,21 +86,24 @@ export class LeaseElection implements Leadership {
   #newest: string | undefined;
   /** True once this process has tried to write the lease. */
   #mayBeOurs = false;
-  /** The lease as this process last wrote it; undefined before the first write and after a failure. */
+  /** The lease as this process last wrote it. Undefined before the first write and after a write that failed. */
   #own: KubeObject | undefined;
   /**
-   * The moment before the write with which this process became the leader or last renewed the lease; undefined while another
-   * process may lead.
+   * The time just before this process sent the write with which it became the leader or last renewed the lease. Undefined while
+   * another process may lead.
    */
   #term: Moment | undefined;
-  /** The message of the last failure; undefined after an attempt without a failure. */
+  /** The message of the last failure to read or write the lease; undefined after an attempt without a failure. */
   #complaint: string | undefined;
   /**
-   * True if this process last tried to take the lease from a holder that had not released it. Kept because the answer to that
-   * write may be lost.
+   * True if this process last tried to take the lease from a holder that had not released it. This is kept because the response
+   * to that write may be lost: a later read then shows that this process has the lease, but not how it got it.
    */
   #takesOver = false;
-  /** Monotonic time before which this process does not act as the leader, although it holds the lease. */
+  /**
+   * The monotonic time before which this process must not act as the leader, although it holds the lease: an earlier holder may
+   * still act until then.
+   */
   #actFrom = 0;
 
   constructor(options: LeaseOptions) {
@@ -144,8 +150,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // Read the lease before writing again, because the last write may or may not have arrived. Do so soon if this process
-        // leads, or if another process wrote the lease first.
+        // The last write may or may not have been carried out, so read the lease before the next write. If this process leads,
+        // or if another process was first to write the lease, do so after a shorter wait.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#term !== undefined) waitMs /= 10;
@@ -176,8 +182,8 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
-    // If somebody deletes or empties the lease while this process leads, write the lease again: the other candidates still
-    // wait.
+    // If somebody deletes the lease or removes its holder while this process leads, write the lease again. Other candidates do
+    // not take the lease yet, because it still counts as held for its duration.
     if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -186,8 +192,8 @@ export class LeaseElection implements Leadership {
     const claim = this.#claimOn(seen, spec);
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
-    // Another holder may have restored the missing lease since our last read, and may still act. This write takes the lease
-    // from that holder, so wait until the holder's deadline has surely passed.
+    // While the lease was missing, another holder may have created it and lost it again, unnoticed between two of our reads.
+    // That holder may still act. Our write keeps it from renewing the lease, so wait until its deadline has surely passed.
     const vanished = spec === undefined && claim.takeOver;
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
@@ -200,17 +206,17 @@ export class LeaseElection implements Leadership {
     return this.#patiently('reading the lease', read, signal);
   }
 
-  /** Records the lease as it was just read, and since when it has not changed. */
+  /** Remembers the lease that was just read, and for how long this process has seen it unchanged. */
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // After a long time between two reads, the missing lease may have existed in between. So count anew for how long the lease
-    // has been missing.
+    // If the lease is missing, and a long time has passed since the last read, the lease may have existed in between. Then
+    // measure from now for how long it has been missing.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
     if (this.#observed === undefined || this.#observed.version !== version || unwatched) {
-      // If the lease was deleted or restored from a backup, keep the last known holder.
+      // If the lease is missing or was restored from a backup, keep the holder that was known before.
       const last = rewound ? this.#observed?.spec : undefined;
       this.#observed = { version, since: now, spec: last ?? spec ?? this.#observed?.spec, rewound };
     }
@@ -305,7 +311,7 @@ export class LeaseElection implements Leadership {
     return this.#pace.retryMs;
   }
 
-  /** Reports the lease as lost if the deadline of this process has passed. */
+  /** Reports that this process no longer leads, if its deadline for renewing the lease has passed. */
   #settle(): void {
     const why = this.mayAct();
     if (why !== undefined) this.#lose(why);
@@ -319,7 +325,10 @@ export class LeaseElection implements Leadership {
     this.#isolate(() => this.#options.onLost(why));
   }
 
-  /** Returns the deadline of one request, which leaves time for a second attempt before this process loses the lease. */
+  /**
+   * Returns the deadline of one request to read or write the lease. It is short enough for a second attempt before this process
+   * loses the lease.
+   */
   #patienceMs(): number {
     return Math.min(this.#pace.renewMs / 2, Math.max(1_000, this.#pace.retryMs * 2));
   }

@@ -4,8 +4,8 @@
  * A Secret or ConfigMap is read when its values are needed, and kept for a second, so that a hundred resources with one Secret
  * cost one read.
  *
- * If watching is on, a watch of metadata shows which objects changed. The kept values of a changed object are dropped, even if
- * their read is still under way.
+ * If watching is on, a watch of metadata shows which objects changed. The kept values of a changed object are dropped. If a
+ * read of the object is under way at that moment, its result is not kept either.
  *
  * If watching is off, the objects in use are read again every minute, so that a change, creation or deletion is noticed within
  * a minute. Objects that no resource uses any more are not read.
@@ -26,7 +26,10 @@ const resources = { Secret: secretResource, ConfigMap: configMapResource } as co
 
 interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
-  /** `on` needs permission to list and watch all Secrets of the namespaces. With `off`, the Secrets in use are read every minute. */
+  /**
+   * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all of them in the namespaces. With
+   * `off`, those in use are read again every minute.
+   */
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves a single namespace. */
   readonly namespace?: string;
@@ -39,11 +42,11 @@ interface MaterialOptions extends KubeMeans {
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
-  /** The watches, for health checks; empty when watching is off. */
+  /** One reflector for Secrets and one for ConfigMaps, for the health checks. Empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
-   * Used when watching is off: the version of each Secret or ConfigMap that resources have read or were told of; undefined if
-   * the object did not exist.
+   * Used when watching is off. Holds the resourceVersion that each Secret or ConfigMap in use had when it was first read, or
+   * when a change of it was last reported. Undefined if the object did not exist.
    */
   readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
@@ -90,8 +93,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the version that was read first. If another resource reads a newer version, the resources that read the first one must
-      // still be told of the change.
+      // Keep the version that was read first. A later read may return a newer version, but the resources that used the first
+      // version still have to be told of the change.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);
@@ -102,7 +105,10 @@ export class KubeMaterial implements Material {
     return this.#options.api.get(resources[kind], namespace, name);
   }
 
-  /** Plans to read all Secrets and ConfigMaps in use again in about a minute. Those that are no longer in use are forgotten. */
+  /**
+   * Schedules the next read of all Secrets and ConfigMaps in use, in about a minute. Those that are no longer in use are
+   * forgotten then.
+   */
   #planRound(): void {
     const { clock, entropy } = this.#options;
     if (this.#stopped) return;

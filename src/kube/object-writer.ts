@@ -3,8 +3,8 @@
  *
  * Guarantees: a write carries uid and resourceVersion, so a write never changes a version of the object that the operator has
  * not seen, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
- * status records the answer of the service, unless the object is gone or `render` returns undefined because the journal in
- * status has changed.
+ * the service's response is recorded in the status. It gives up in three cases: the object is gone, `render` returns undefined
+ * because the journal in the status has changed, or the API server has refused the new status as invalid five times.
  */
 import { Backoff, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -26,7 +26,7 @@ interface ObjectWriterOptions extends KubeMeans {
   readonly resourceOf: (object: KubeObject) => Resource;
 }
 
-/** Writes the status of our objects, adds our finalizer and removes it. */
+/** Writes the status of the operator's resources, and adds and removes the operator's finalizer. */
 export class KubeObjectWriter implements ObjectWriter {
   readonly #options: ObjectWriterOptions;
 
@@ -101,7 +101,10 @@ export class KubeObjectWriter implements ObjectWriter {
     return now;
   }
 
-  /** Replaces the list of finalizers of exactly this version of the object: keeps the finalizers of others and adds `ours`. */
+  /**
+   * Writes the list of finalizers of an object: `ours`, and all finalizers of others that it already has. Fails if the object
+   * has changed since this version was read.
+   */
   async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
     const { uid, resourceVersion, namespace, name, finalizers: now = [] } = object.metadata;
@@ -116,7 +119,7 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** Waits for a write. Returns a conflict or a missing object as a result; throws any other failure. */
+/** Waits for a write to the API server. Returns a conflict or a missing object as a result; throws any other failure. */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

@@ -12,8 +12,8 @@ type OutageKind = 'silent' | 'refusing';
 const askAgainMs = 10_000;
 
 /**
- * Maps error reasons to the kind of outage that they are part of. A 403 is not an outage, since Kubernetes may allow requests
- * for other objects or verbs.
+ * Maps the reasons of errors to the kind of outage that they are a sign of. A 403 is not a sign of an outage, since Kubernetes
+ * may still allow requests for other objects or verbs.
  */
 const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
   unavailable: 'silent',

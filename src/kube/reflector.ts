@@ -1,23 +1,24 @@
 /**
- * Keeps a local copy of all objects of one resource, with a list and a watch. For health and metrics it also says how long each
+ * Keeps a local copy of all objects of one resource, by a list and a watch. Also tells health checks and metrics how long each
  * reflector has received nothing, and why the process is not ready.
  *
  * Guarantees
- * - A reflector never stops by itself. If a list or a watch fails or stays silent, the reflector tries again, with a backoff that
- *   never ends, has jitter and respects `Retry-After`. Only `stop()` ends it, whatever it is waiting for.
- * - Events are emitted once and in order, and the resourceVersions of an object only grow. An object that was deleted and recreated
- *   gives `gone` and then `applied`, even if the watch saw neither. When a listener throws, that is logged as a bug, and no event
- *   is lost or repeated.
- * - A silent watch is noticed. After the idle deadline without an event or bookmark the reflector lists all objects. It also lists
- *   them after a 410, a line that cannot be parsed, a version that runs backwards, or when watches keep ending early and nothing
- *   arrived for twice the deadline. After a single watch that ended early it only reads the newest resourceVersion.
- * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then `onRewind`
- *   is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
+ * - A reflector never stops by itself. If a list or a watch fails or stays silent, the reflector tries again, for ever. Its
+ *   backoff has jitter and respects `Retry-After`. Only `stop()` ends the reflector, whatever it is waiting for.
+ * - Events are emitted once and in order, and the resourceVersions of an object only grow. An object that was deleted and
+ *   recreated gives `gone` and then `applied`, even if the watch saw neither. When a listener throws, that is logged as a bug,
+ *   and no event is lost or repeated.
+ * - A silent watch is noticed. After the idle deadline without an event or bookmark the reflector lists all objects. It also
+ *   lists them after a 410, after a line that cannot be parsed, and when a version is older than the version before. It lists
+ *   them as well when watches keep ending early and nothing has arrived for twice the deadline. After a single watch that ended
+ *   early it only reads the newest resourceVersion.
+ * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then
+ *   `onRewind` is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
  *
  * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (`#untilSilent`).
  *
- * A reflector cannot notice a restore when only whole objects are missing and the restored etcd has already passed the version seen
- * here. The lease shows such a restore, since it is written every two seconds.
+ * A reflector cannot notice a restore that only removed whole objects, if the restored etcd has already passed the version that
+ * the reflector saw last. The lease shows such a restore, since it is written every two seconds.
  */
 import {
   type CacheEvent,
@@ -33,7 +34,7 @@ import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { GarbledError, TooLargeError } from './client/failure.ts';
 import { isOlderVersion } from '../base/json.ts';
 
-/** Sizes and durations of a reflector in production. */
+/** The page size, deadlines and pauses of a reflector in production. */
 const usualPace = {
   pageSize: 500,
   pageMs: 45_000,
@@ -44,7 +45,7 @@ const usualPace = {
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
 
-/** The resource to watch, and the callbacks. */
+/** The resource that a reflector watches, and the functions that it calls. */
 export interface ReflectorOptions extends KubeMeans {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
@@ -53,7 +54,7 @@ export interface ReflectorOptions extends KubeMeans {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  /** Collects failures of Kubernetes as a whole. If undefined, the reflector logs these failures itself. */
+  /** Where failures that concern Kubernetes as a whole are reported. If undefined, the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
   /** Called with the reflector's name when the cluster was restored from a backup, before the restored objects are emitted. */
@@ -73,12 +74,12 @@ export class Reflector {
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
   #running: Promise<void> | undefined;
-  /** The newest resourceVersion that a list or watch showed. */
+  /** The newest resourceVersion that a list or a watch has received. */
   #seen: string | undefined;
   #listBecause: ListReason | undefined = 'start';
   /** The reason why all objects are being listed now; undefined at other times. */
   #listing: ListReason | undefined;
-  /** How often `rewound()` was called, and how many of these calls were answered by listing all objects again. */
+  /** How often `rewound()` was called, and how many of these calls have led to a new list of all objects. */
   #rewinds = 0;
   #rewindsHandled = 0;
   #watching: AbortController | undefined;
@@ -94,7 +95,7 @@ export class Reflector {
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
   }
 
-  /** Returns the name of the resource, for health and metrics. */
+  /** Returns the name of the watched resource. In health checks and metrics it is the name of the reflector. */
   get name(): string {
     const { plural, group } = this.#options.resource;
     return group === '' ? plural : `${plural}.${group}`;
@@ -104,7 +105,7 @@ export class Reflector {
     return `the watch of ${this.name}`;
   }
 
-  /** Resolves after the first complete list. */
+  /** Resolves when the first list of all objects is complete. */
   get synced(): Promise<void> {
     return this.#synced.promise;
   }
@@ -129,7 +130,7 @@ export class Reflector {
     return this.#lastHeardAt;
   }
 
-  /** Returns the message of the last failure; undefined once the API server has answered again. */
+  /** Returns the message of the last failure; undefined if the API server has answered since then. */
   problem(): string | undefined {
     return this.#problem;
   }
@@ -177,8 +178,8 @@ export class Reflector {
   /** Decides after a failure whether to list all objects or to watch again; returns how many milliseconds to wait before that. */
   #failed(error: unknown): number {
     this.#endedEarly = true;
-    // Do not back off after a silent watch, which has already waited for long. A random pause keeps all reflectors from listing
-    // at once.
+    // Do not back off after a silent watch, because the wait for its events was already long. The random pause keeps the
+    // reflectors from all listing at the same time.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -216,7 +217,10 @@ export class Reflector {
     this.#synced.resolve();
   }
 
-  /** Lists all objects, page by page. If a page is too large, the list begins again with smaller pages, which later lists keep. */
+  /**
+   * Lists all objects, page by page. If a page is too large, begins the list again with smaller pages. Later lists use the
+   * smaller pages too.
+   */
   async #all(): Promise<{ readonly objects: readonly KubeObject[]; readonly version: string }> {
     for (;;) {
       try {
@@ -282,8 +286,8 @@ export class Reflector {
     const startedAt = clock.monotonic();
     const controller = new AbortController();
     this.#watching = controller;
-    // Do not combine the two signals with AbortSignal.any: Node would keep the result, and with it the reflector, until
-    // somebody stops the watch.
+    // Do not combine the signal of `stop()` with the signal of this watch by AbortSignal.any. Node would keep the combined
+    // signal in memory, and with it the reflector, until the watch is ended.
     if (this.#stop.signal.aborted) controller.abort();
     const { signal } = controller;
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
@@ -305,8 +309,8 @@ export class Reflector {
    * An API server sends a bookmark about once a minute, but only if it knows a resourceVersion that is newer than the one with
    * which the watch began. While no object of the resource changes, the API server learns a newer version only when somebody
    * lists objects, since a plain etcd reports its version only every ten minutes. So when a new watch has been silent for half
-   * of the deadline, the probe lists one object, and a bookmark follows. If a watch is silent for the whole deadline, the watch
-   * is broken, or a proxy on the way holds its data back.
+   * of the deadline, `#probe` lists one object. This makes the API server send a bookmark. If a watch is silent for the whole
+   * deadline all the same, the watch is broken, or a proxy on the way holds its data back.
    *
    * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
    */
@@ -331,7 +335,7 @@ export class Reflector {
         receivedAt = clock.monotonic();
       }
     } finally {
-      // Do not wait for the end of the stream: a stream that hangs would block here too.
+      // Do not wait until the stream is closed: if the stream hangs, the reflector would hang with it.
       stream.return?.().catch(() => undefined);
     }
   }
@@ -355,7 +359,10 @@ export class Reflector {
     }
   }
 
-  /** Records the newest resourceVersion. Throws if the version runs backwards, as after a restore of the cluster from a backup. */
+  /**
+   * Records the newest resourceVersion. Throws if it is older than the one before, as after a restore of the cluster from a
+   * backup.
+   */
   #advance(version: string): void {
     if (this.#seen !== undefined && isOlderVersion(version, this.#seen)) throw new Relist('backwards');
     this.#seen = version;
@@ -391,7 +398,7 @@ export class Reflector {
   }
 }
 
-/** The reasons to list all objects. */
+/** The reasons for which a reflector lists all objects. */
 export type ListReason = 'start' | 'gone' | 'garbled' | 'backwards' | 'silent' | 'rewind';
 
 /** Thrown to end a watch, so that every object is listed again. */
@@ -413,7 +420,9 @@ function listReasonOf(error: unknown): ListReason | undefined {
   return error instanceof KubeError && error.reason === 'gone' ? 'gone' : undefined;
 }
 
-/** Thrown when a watch has sent nothing within its deadline. The error counts as part of an outage of Kubernetes. */
+/**
+ * Thrown when a watch has sent nothing within its deadline. Its reason `unavailable` makes it part of an outage of Kubernetes.
+ */
 class SilenceError extends KubeError {
   constructor(message: string) {
     super('unavailable', message);
@@ -421,13 +430,16 @@ class SilenceError extends KubeError {
   }
 }
 
-/** Returns the namespace, the labels, and whether only metadata is wanted, which are the same for every list and watch. */
+/**
+ * Returns the options that are the same for every list and watch of a reflector: the namespace, the label selector, and whether
+ * only metadata is requested.
+ */
 function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOptions) {
   return { namespace, labelSelector, metadataOnly };
 }
 
 /**
- * Keeps the newest known version of every object of one resource, and derives the events that follow from a change.
+ * Keeps the newest known version of every object of one resource, and returns the events that a change leads to.
  *
  * Guarantees: a watch never puts an older version of an object in place of a newer version. An object that was deleted and
  * recreated gives `gone` and then `applied`. A late event about the deleted object changes nothing after the object was
@@ -444,7 +456,7 @@ class ObjectCache {
     return this.#objects.values();
   }
 
-  /** Adds an object, or a new version of an object, and returns the events that follow. */
+  /** Adds an object, or a new version of an object, to the cache. Returns the events to emit. */
   apply(object: KubeObject): readonly CacheEvent[] {
     const key = keyOf(object.metadata.namespace, object.metadata.name);
     const known = this.#objects.get(key);
@@ -475,8 +487,8 @@ class ObjectCache {
   }
 
   /**
-   * Replaces all objects with a complete list. After a restore of the cluster every object counts as changed, because equal
-   * versions prove nothing then.
+   * Replaces all objects with a complete list. After the cluster was restored from a backup, every object counts as changed: it
+   * may differ although its resourceVersion is the same as before.
    */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
@@ -503,7 +515,7 @@ function keyOf(namespace: string | undefined, name: string): string {
 
 // ---- health of reflectors --------------------------------------------------------------------------------------
 
-/** The part of a reflector that health and metrics use. */
+/** The part of a reflector that health checks and metrics use. */
 export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
 /** The time without events and bookmarks after which a watch counts as silent and the process as not ready. */

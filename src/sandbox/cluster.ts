@@ -24,8 +24,8 @@ export type ClusterAccess = Readonly<Record<'url' | 'ca' | 'adminToken', string>
 export type SandboxCluster = ReturnType<typeof clusterAt>;
 
 /**
- * Opens a cluster as its administrator. All calls go through the API class for custom objects, which sends JSON as it is: the
- * typed API classes drop fields that they do not know, such as `x-kubernetes-validations`.
+ * Returns functions that call the API server as administrator. All calls go through the API class for custom objects, which
+ * sends JSON as it is. The typed API classes would drop fields that they do not know, such as `x-kubernetes-validations`.
  */
 export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   const config = new ConnectedConfig(ca, answerMs);
@@ -92,7 +92,10 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   return { apply, list, served, established, close: () => config.close() };
 }
 
-/** Returns the message with which the API server refused a request. For an unknown path the API server answers with plain text. */
+/**
+ * Returns the message of a response with which the API server refused a request. For an unknown path the response is plain
+ * text.
+ */
 function messageOf({ body }: ApiException<unknown>): string {
   if (typeof body === 'string' && !body.startsWith('{')) return body.trim();
   const told: unknown = typeof body === 'string' ? JSON.parse(body) : body;

@@ -29,7 +29,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
 }
 
-/** Creates and locks a temporary folder, whose name contains the purpose. */
+/** Creates and locks a temporary folder. The purpose is part of its name. */
 export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
@@ -64,7 +64,10 @@ export function isRunningIn(dir: string): boolean {
   return ownerOf(lockIn(dir)) === 'living';
 }
 
-/** The ports that a sandbox keeps from one start to the next, because objects are bound to the address of the service. */
+/**
+ * The ports that a sandbox uses again at each start. The simulator's port must stay the same, because objects in the cluster
+ * are bound to the simulator's address.
+ */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
 /** Reads the ports that the last start of a sandbox in this folder used. */
@@ -78,7 +81,7 @@ export function keepPorts(dir: string, ports: Ports): Promise<void> {
   return writeWhole(portsPath(dir), JSON.stringify(ports));
 }
 
-/** Writes a file in one step, so that a reader finds the whole old text or the whole new text. */
+/** Writes a file atomically: a reader finds either the whole old text or the whole new text. */
 export async function writeWhole(path: string, text: string): Promise<void> {
   const draft = `${path}.draft`;
   await writeFile(draft, text, { mode: 0o600 });

@@ -10,7 +10,7 @@ export interface TableScreen extends Screen {
 /** Shows the sandbox's resources: on a terminal a table that stays in place, elsewhere one line for each change. */
 export interface Display {
   readonly show: (rows: readonly SandboxRow[]) => void;
-  /** Prints a line; on a terminal the line appears above the table. */
+  /** Prints a line of text; on a terminal it appears above the table of resources. */
   readonly line: (text: string) => void;
 }
 

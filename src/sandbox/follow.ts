@@ -17,7 +17,8 @@ export async function follow(
   let rows: readonly SandboxRow[] = [];
   for (;;) {
     const began = performance.now();
-    // Keep the last rows if the API server does not answer: it is restarting, and the next round asks again.
+    // If the API server does not answer, keep showing the rows read last: it is restarting, and the next round reads them
+    // again.
     rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
@@ -27,7 +28,10 @@ export async function follow(
   }
 }
 
-/** Lists the samples of the operator's kinds that are not Ready, each with its row in the table if there is one. */
+/**
+ * Lists the samples of the operator's kinds that are not Ready. Each comes with its row of the sandbox's table, if the table
+ * has one.
+ */
 export function notReady(samples: readonly Manifest[], rows: readonly SandboxRow[]) {
   const all = ours(samples).map(({ kind, metadata: { name, namespace = 'default' } }) => {
     const row = rows.find((one) => one.kind === kind && one.name === name && [namespace, ''].includes(one.namespace));

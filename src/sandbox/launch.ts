@@ -52,7 +52,7 @@ export async function launch(recipe: Recipe) {
     const pids = Object.entries(processes).map(([name, { pid }]) => [name, pid]);
     return writeWhole(files.pids, JSON.stringify(Object.fromEntries(pids)));
   };
-  /** Ends every process. The operator ends first, because it sends requests to all others. */
+  /** Ends every process of the sandbox. The operator ends first, because it sends requests to all others. */
   const stop = async () => {
     await cluster?.close();
     await ours.stop();

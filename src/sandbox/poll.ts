@@ -14,7 +14,7 @@ export async function poll<T>(
   }
 }
 
-/** The pause between two calls, the deadline, and a function that ends the polling early. */
+/** How to poll: the pause between two calls, the deadline, and a function that ends the polling early. */
 export interface PollOptions {
   readonly everyMs: number;
   readonly deadlineMs: number;

@@ -9,8 +9,9 @@ import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
 /**
- * The pauses between restarts. `forgetMs` is measured from the last failure, and so includes the pause and the startup. A
- * process that then stays up for about 20 seconds gets short pauses again.
+ * The pauses between restarts of a part of the sandbox. If a part has not failed for `forgetMs`, its next failure counts as the
+ * first again. This time runs from the last failure, so it includes the pause and the startup. A part that then stays up for
+ * about 20 seconds gets short pauses again.
  */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;

@@ -73,7 +73,7 @@ async function runSandbox(
     return running.stop();
   });
   display.line(welcome(running, settings.data !== undefined));
-  // From here on, print messages above the table.
+  // From here on, print messages above the table of resources.
   say = (text) => display.line(text);
   const watched = settings.once
     ? untilReady(running, samples, settings.timeout, display, signal)
@@ -126,10 +126,13 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
   ].join('\n');
 }
 
-/** Creates an abort signal that Ctrl-C, SIGTERM or a closed terminal aborts; further signals change nothing. */
+/**
+ * Creates an AbortSignal for ending the sandbox. Ctrl-C, SIGTERM or closing the terminal aborts it; doing so again changes
+ * nothing.
+ */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // `disconnect` is emitted when any signal kills `npm start`, because `npm start` has an IPC channel to this process.
+  // When any signal kills `npm start`, this process gets `disconnect`, because `npm start` has an IPC channel to it.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

@@ -8,8 +8,7 @@ export type SandboxRow = Readonly<ReturnType<typeof rowOf>>;
 
 /**
  * Makes the table row of a custom resource. `ready` is the status of the resource's condition Ready; it is empty unless the
- * status is about the newest generation. `state` is the state or stage in the resource's status, such as the state of an
- * environment.
+ * status is about the newest generation. `state` is the field `state` or `stage` of the resource's status, if there is one.
  */
 export function rowOf(object: KubeObject) {
   const { kind, metadata, status } = object;
@@ -21,12 +20,12 @@ export function rowOf(object: KubeObject) {
   return { kind, namespace, name, ready, reason, state, message };
 }
 
-/** Returns the identity of a row: kind, namespace and name. */
+/** Returns the key that identifies a row: kind, namespace and name. */
 export function keyOf({ kind, namespace, name }: Pick<SandboxRow, 'kind' | 'namespace' | 'name'>): string {
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
-/** Writes the state of a row in one line, without the name of the resource. */
+/** Describes in one line whether the resource of a table row is ready, and if not, why. The line leaves out its name. */
 export function stateOf({ ready, reason, state, message }: SandboxRow): string {
   if (ready === '') return 'the operator has not reported a status yet';
   const shown = state === '' ? '' : `, ${state}`;

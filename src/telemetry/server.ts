@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 
 /**
- * The answers to the health probes. A probe returns a sentence that says why the process is not alive or not ready;
- * undefined means that all is well.
+ * The functions that answer requests for health and metrics. `alive` and `ready` return a sentence that says why the process is
+ * not alive or not ready; undefined means that all is well.
  */
 export interface Probes {
   readonly alive: () => string | undefined;

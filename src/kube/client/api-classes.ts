@@ -1,13 +1,17 @@
 /**
- * Gives the API classes of client-node shared connections and a deadline, for the sandbox, benchmarks and scenarios. Without
- * this module these classes open a new connection with a TLS handshake for every call, and a call may take for ever.
+ * Makes the API classes of the library client-node share connections, and gives their calls a deadline. By themselves these
+ * classes open a new connection with a TLS handshake for every call, and a call may never end.
  *
- * The operator and its commands use their own client (client.ts) instead.
+ * The sandbox, benchmarks and scenarios use this module. The operator and its commands use their own client (client.ts)
+ * instead.
  */
 import { KubeConfig, type RequestContext } from '@kubernetes/client-node';
 import { Agent } from 'undici';
 
-/** Replaces `/apis//` by `/api/` in paths, so that the API class for any group also serves the core group, whose name is empty. */
+/**
+ * Replaces `/apis//` by `/api/` in paths. The API class for custom objects puts the group into the path, and the name of the
+ * core group is empty. With this replacement the class serves the core group too.
+ */
 const [emptyGroup, coreGroup] = ['/apis//', '/api/'];
 
 /** A KubeConfig whose calls share connections and have a deadline. */

@@ -1,8 +1,8 @@
 /**
- * Turns a failed or missing answer of the Kubernetes API into a `KubeError`.
+ * Turns a failed request to the Kubernetes API into a `KubeError`, whether it got an error response or none.
  *
- * The kind of error follows from the status code, the machine-readable `reason` and the shape of the answer, never from the
- * text of the message. `sanitize` cleans the server's messages before people see them.
+ * The kind of error follows from the status code, the machine-readable `reason` and the structure of the response, never from
+ * the text of the message. `sanitize` cleans the server's messages before people see them.
  */
 import { z } from 'zod';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
@@ -11,8 +11,8 @@ const longestMessage = 300;
 const longestRetryMs = 15 * 60_000;
 
 /**
- * Thrown when an answer of the API server cannot be parsed. The request may have been carried out, and repeating the request
- * may give the same answer.
+ * Thrown when a response from the API server cannot be parsed. The request may have been carried out all the same. Sending it
+ * again may lead to the same response.
  */
 export class GarbledError extends KubeError {
   constructor(message: string) {
@@ -21,7 +21,7 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** Thrown when an answer of the API server is larger than the limit. A list may fit when it is read in smaller pages. */
+/** Thrown when a response from the API server is larger than the limit. A list may still be read in smaller pages. */
 export class TooLargeError extends KubeError {
   constructor(what: string, mostBytes: number) {
     super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);
@@ -29,14 +29,17 @@ export class TooLargeError extends KubeError {
   }
 }
 
-/** An answer of the API server, with any HTTP status. */
+/** A response from the API server, whatever its HTTP status. */
 export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
   readonly text: string;
 }
 
-/** Builds the error for an answer other than 2xx. `patched` is true for a JSON patch, for which a failed `test` operation gives a 422. */
+/**
+ * Builds the error for a response with a status other than 2xx. `patched` is true if the request was a JSON patch: a 422 may
+ * then mean that a `test` operation of the patch failed.
+ */
 export function refusalOf(answer: ApiAnswer, what: string, patched = false): KubeError {
   const body = statusBodyOf(answer.text);
   const said = sanitize(body?.message ?? '');
@@ -45,7 +48,7 @@ export function refusalOf(answer: ApiAnswer, what: string, patched = false): Kub
   return new KubeError(reasonOf(answer.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
-/** Builds the error for a request that got no answer, or for a stream that broke off. */
+/** Builds the error for a request that got no response, or for a stream that broke off. */
 export function silenceOf(cause: unknown, what: string, server = 'the API server'): KubeError {
   if (cause instanceof KubeError) return cause;
   const code = codeOf(cause);
@@ -54,7 +57,7 @@ export function silenceOf(cause: unknown, what: string, server = 'the API server
 }
 
 /**
- * True when a 404 proves that the named object does not exist: the answer comes from the API server, not from a proxy, and
+ * True when a 404 proves that the named object does not exist: the response comes from the API server, not from a proxy, and
  * contains the object's name.
  */
 export function provesAbsence(text: string, name: string): boolean {
@@ -82,8 +85,8 @@ const reasons: Readonly<Record<number, KubeReason>> = {
 
 function reasonOf(status: number, body: StatusBody | undefined, patched: boolean): KubeReason {
   if (status === 409 && body?.reason === 'AlreadyExists') return 'exists';
-  // The answer 422 to a JSON patch has two meanings. If a `test` operation of the patch failed, the answer contains neither the
-  // object's name nor a cause. If the schema refuses the patched object, the answer contains both.
+  // The status 422 of a response to a JSON patch has two meanings. If a `test` operation of the patch failed, the response
+  // contains neither the object's name nor a cause. If the schema refuses the patched object, the response contains both.
   const namesNothing = body === undefined || (body.details.causes.length === 0 && body.details.name === '');
   if (status === 422 && patched && namesNothing) return 'conflict';
   return reasons[status] ?? (status >= 400 && status < 500 ? 'invalid' : 'unavailable');
@@ -91,7 +94,10 @@ function reasonOf(status: number, body: StatusBody | undefined, patched: boolean
 
 const text = z.string().catch('');
 
-/** The body with which the API server refuses a request. Its `details` describe the object of the request. */
+/**
+ * The body of a response with which the API server refuses a request. Its `details` describe the object that the request was
+ * about.
+ */
 const StatusBody = z.object({
   kind: z.literal('Status'),
   reason: text,

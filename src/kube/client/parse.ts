@@ -91,7 +91,10 @@ function withinSize(object: KubeObject): KubeObject {
   };
 }
 
-/** Subtracts the number of characters of a value from the given number; stops as soon as the result is negative. */
+/**
+ * Returns how many characters of `budget` are left after the characters of a value are counted. The result is negative if the
+ * value is too large; counting stops as soon as this is clear.
+ */
 function leftOf(budget: number, value: unknown): number {
   if (typeof value === 'string') return budget - value.length;
   if (typeof value !== 'object' || value === null) return budget - 1;
@@ -103,7 +106,10 @@ function leftOf(budget: number, value: unknown): number {
   return left;
 }
 
-/** Parses one page of a list. Items without an apiVersion and kind of their own get those of the list. */
+/**
+ * Parses one page of a list. The API server leaves apiVersion and kind out of the items of many lists. Both are then derived
+ * from the list's: `Pod` from `PodList`.
+ */
 export function parsePage(value: unknown, what: string): Page {
   const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list of objects');
   const own = { apiVersion, kind: kind.replace(/List$/, '') };

@@ -1,10 +1,10 @@
 /**
  * Sends requests to the API server with undici.
  *
- * Guarantees: every request has a total deadline, and its answer a size limit. Nothing is sent twice, except that a read with
- * the answer 401 is repeated once if there is a newer credential. Redirects are not followed. The token is sent in the
- * `Authorization` header only, and only over TLS or inside this machine. Requests and watches use separate HTTP/1.1
- * connections, so that neither can take all connections from the other.
+ * Guarantees: every request has a deadline for the whole exchange, and every response a size limit. No request is sent twice,
+ * with one exception: a read that is answered with 401 is repeated once if there is a newer credential. Redirects are not
+ * followed. The token is sent in the `Authorization` header only, and only over TLS or inside this machine. Requests and
+ * watches use separate HTTP/1.1 connections, so that neither can take all connections from the other.
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
@@ -30,13 +30,16 @@ export interface ApiCall {
 export const usualLimits = {
   requestMs: 30_000,
   /**
-   * The limit for an answer, which is more than the largest object that the API server accepts (3 MiB). A list page that
-   * exceeds the limit is read again in smaller pages.
+   * The largest size of a response. It is more than the size of the largest object that the API server accepts (3 MiB). A list
+   * page that is larger is read again in smaller pages.
    */
   responseBytes: 8 * 1024 * 1024,
   connections: 16,
   connectMs: 5_000,
-  /** A watch that sends nothing for this long is closed. Usually the reflector closes the watch earlier. */
+  /**
+   * A watch that sends nothing for this long is closed. The reflector has a shorter limit, and so usually closes the watch
+   * first.
+   */
   silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
 };
@@ -52,7 +55,7 @@ const userAgent = 'apphosting-operator';
 
 /**
  * The connections to one API server, which open with the first request. The subclass `KubeClient` builds the requests and
- * parses the answers.
+ * parses the responses.
  */
 export class KubeTransport {
   readonly #credentials: KubeCredentials;
@@ -67,12 +70,12 @@ export class KubeTransport {
     this.limits = { ...usualLimits, ...limits };
   }
 
-  /** Returns the time in the `Date` header of the API server's last answer. */
+  /** Returns the time in the `Date` header of the API server's last response. */
   serverDate(): ServerDate | undefined {
     return this.#serverDate;
   }
 
-  /** Sends a request and reads the whole answer. */
+  /** Sends a request and reads the whole response. */
   protected async send(call: ApiCall): Promise<ApiAnswer> {
     const { access, answer } = await this.#once(call);
     if (answer.status !== 401 || !(await this.#renew(access, call)) || call.method !== 'GET') return answer;
@@ -143,7 +146,7 @@ export class KubeTransport {
   async #dial({ what }: ApiCall): Promise<{ access: KubeAccess; connections: Connections }> {
     const access = await this.#credentials.access().catch((cause: unknown) => withoutCredential(what, cause));
     if (this.#connections?.tls !== access.tls) {
-      // Connect anew when the certificates have changed, and let requests under way finish on the old connections.
+      // Open new connections when the TLS certificates have changed. Requests under way finish on the old connections.
       const old = this.#connections;
       void Promise.allSettled([old?.requests.close(), old?.watches.close()]);
       this.#connections = {

@@ -27,8 +27,8 @@ export class ExecPlugin extends ExecAuth {
   }
 
   /**
-   * Runs the plugin as client-node does, but hides client-node's error messages: they quote the plugin's output, which may be
-   * the credential.
+   * Runs an exec plugin of a kubeconfig as client-node does, but replaces client-node's error messages. They quote the output
+   * of the plugin, which may contain the credential.
    */
   override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
     try {
@@ -46,7 +46,7 @@ export class ExecPlugin extends ExecAuth {
     return Number.isNaN(expiry) ? undefined : expiry;
   }
 
-  /** Forgets the user's credential, so that the plugin runs again. */
+  /** Forgets the user's credential, so that the next request runs the exec plugin again. */
   forget({ name }: User): void {
     delete this['tokenCache'][name];
   }
@@ -61,7 +61,7 @@ export class ExecPlugin extends ExecAuth {
       if (child.pid !== undefined) kill(-child.pid);
     };
     const cancel = clock.after(pluginMs, () => end(`the program did not end within ${pluginMs / 1000} s`));
-    // Limit the output of the plugin, because client-node keeps both of its streams in memory until the program ends.
+    // Limit the output of the exec plugin, because client-node keeps all of it in memory until the plugin ends.
     for (const stream of [child.stdout, child.stderr]) {
       stream?.on('data', (part: string | Buffer) => {
         size += part.length;
@@ -74,7 +74,8 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // Keep the message if the operator itself ended the plugin: the message already gives the reason.
+      // Keep the message if it is no longer the initial one: then the operator itself ended the plugin, or the plugin did not
+      // start, and the message says why.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `the program was ended by ${signal}`;
       else if (code !== 0) this.ending = `the program ended with exit code ${code}`;
@@ -83,7 +84,7 @@ export class ExecPlugin extends ExecAuth {
   }
 }
 
-/** Thrown when a plugin gave no credential; the message says how the plugin ended. */
+/** Thrown when an exec plugin gave no credential. The message says how the plugin ended. */
 export class PluginError extends Error {
   override readonly name = 'PluginError';
 }
@@ -97,9 +98,10 @@ function kill(group: number): void {
 }
 
 /**
- * The OIDC auth-provider of a kubeconfig. Corrects three mistakes of client-node 2.0.1, which cannot reach the issuer when a
- * token has expired (client-node passes the issuer's URL as text), takes a new token's lifetime in seconds for its time of
- * expiry, and forgets a refresh token that the issuer does not replace.
+ * The OIDC auth-provider of a kubeconfig. Corrects three mistakes of client-node 2.0.1:
+ * - When a token has expired, client-node cannot reach the issuer, because it passes the issuer's URL as text.
+ * - It takes the lifetime of a new token, in seconds, for the time at which the token expires.
+ * - It forgets the old refresh token when the issuer sends no new one.
  */
 export class IdentityProvider extends OpenIDConnectAuth {
   constructor() {

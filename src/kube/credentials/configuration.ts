@@ -3,8 +3,8 @@
  * lacks: `tokenFile`, `as-uid`, `as-groups`, plugin paths relative to the kubeconfig, `KUBERNETES_EXEC_INFO` for plugins, and
  * the rule that the first of two entries with the same name counts.
  *
- * Error messages contain the file and, where known, the field, but never the content of a file. CA certificates are not checked
- * here: if a CA certificate is broken, connections fail.
+ * Error messages contain the file and, where known, the field. Of the content of a file they contain only names and commands,
+ * never a credential. CA certificates are not checked here: if a CA certificate is broken, connections fail.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -27,13 +27,13 @@ export interface CredentialsOptions {
   /** The user to impersonate, instead of the user in the kubeconfig's field `as`. */
   readonly as?: string;
   readonly asGroups?: readonly string[];
-  /** A prefix for the path of the pod's service account; only tests set it. */
+  /** The folder that takes the place of `/` in the paths of the pod's service account files. Only tests set it. */
   readonly podRoot?: string;
 }
 
 /** A cluster and a user, as the kubeconfig or the pod configures them. */
 export interface KubeConfiguration {
-  /** A KubeConfig whose current context is the chosen context. */
+  /** A KubeConfig of client-node that contains only the context in use, its cluster and its user. */
   readonly config: KubeConfig;
   readonly cluster: Cluster;
   readonly user: User;
@@ -41,7 +41,7 @@ export interface KubeConfiguration {
   readonly proxy: URL | undefined;
   /** The impersonation headers that client-node does not send: uid and groups. */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
-  /** The namespace of the context or of the pod. */
+  /** The namespace that the kubeconfig's context names, or in which the pod runs. */
   readonly namespace: string | undefined;
   /** The name of the configuration in messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
@@ -80,7 +80,8 @@ function fromPod(root: string): KubeConfiguration {
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  // Put the entries in the order of their files: of several entries with the same name, client-node uses the first.
+  // Keep the entries in the order in which their files are given. Of several entries with the same name, client-node uses the
+  // first.
   merged.loadFromOptions({
     clusters: loaded.flatMap(({ config }) => config.clusters),
     users: loaded.flatMap(({ config }) => config.users),
@@ -198,7 +199,7 @@ function completed({ token, ...user }: User, { user: entry, folder }: UserEntry,
     ...known,
     exec: {
       ...exec,
-      // A plugin command with a slash is a path relative to the kubeconfig; a command without a slash is searched in PATH.
+      // A plugin's command with a slash is a path relative to the kubeconfig. A command without a slash is looked up in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
@@ -240,11 +241,14 @@ export interface Tls {
   readonly insecure: boolean;
 }
 
-/** The credentials of one request. Requests share one object until a credential changes. */
+/**
+ * The credentials for one request: token, impersonation headers and TLS settings. All requests get the same object until a
+ * credential changes.
+ */
 export interface KubeAccess {
   /** The value of the `Authorization` header. */
   readonly authorization: Secret | undefined;
-  /** The headers for impersonation. */
+  /** The headers that make the API server treat a request as that of another user (impersonation). */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
   readonly tls: Tls;
 }

@@ -37,7 +37,8 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // Keep the plugin or the identity provider, because it remembers its last credential. Read files again.
+      // If the credential comes from a plugin or an identity provider, keep the object that runs it, because this object
+      // remembers the last credential. If the credential comes from files, read the files again.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -130,8 +131,8 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
 }
 
 /**
- * Says which field or file gives no credential, and why. The message contains at most the file path and the error code, never
- * content.
+ * Describes which field or file gave no credential, and why. Besides names, paths and error codes, the description contains
+ * only how an exec plugin ended and the plugin's install hint, never a credential.
  */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
@@ -155,8 +156,9 @@ function askedOf({ exec, authProvider }: User): string | undefined {
 }
 
 /**
- * Says which field of the user gave no credential, or a token that no HTTP header can contain. Without this check the API
- * server would treat requests without a credential as `system:anonymous`.
+ * Returns why a user entry of the kubeconfig gave no usable credential; undefined if the credential can be used. Either a field
+ * gave no credential, or the token has a character that an HTTP header cannot contain. Without this check a request would be
+ * sent without a credential, and the API server would treat it as one of `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
@@ -196,7 +198,10 @@ function textOf(value: unknown): string | undefined {
   return Buffer.isBuffer(value) ? value.toString('utf8') : undefined;
 }
 
-/** Reuses the known credential objects where nothing changed, because connections are kept for as long as the `Tls` object is the same. */
+/**
+ * Returns the credentials that were read now, but reuses each previous object whose content is still the same. Connections are
+ * kept only for as long as the `Tls` object is the same.
+ */
 function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
   const access = { ...now, tls };

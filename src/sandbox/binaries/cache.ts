@@ -1,6 +1,7 @@
 /*
- * Keeps the programs of the control plane in a cache, with one folder of programs per key. An entry is made in a folder with a
- * temporary name, which is then renamed to the key. So a folder that has a key as its name is complete.
+ * Keeps the programs of the control plane in a cache folder. Each entry is a folder with the programs, and its key is the
+ * folder's name, which contains the versions and the platform. While an entry is made, its folder has a temporary name. So a
+ * folder that has a key as its name is complete.
  */
 import { mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ const draftPrefix = '.draft-';
 /** The cache folder that keeps the programs of the control plane from one start of the sandbox to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache in a folder. A process that may not write to the folder can still find entries. */
+/** Opens the cache of programs in a folder. A process that may not write to the folder can still find entries. */
 export function cacheAt(dir: string) {
   /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
@@ -40,7 +41,7 @@ export function cacheAt(dir: string) {
     return made;
   }
 
-  /** Takes the lock that lets only one process at a time make entries; returns the function that releases the lock. */
+  /** Takes the lock with which only one process at a time makes cache entries. Returns the function that releases the lock. */
   async function takeTurn(): Promise<() => void> {
     try {
       await mkdir(dir, { recursive: true, mode: 0o700 });
@@ -56,7 +57,10 @@ export function cacheAt(dir: string) {
   return { dir, find, make, takeTurn };
 }
 
-/** Removes unfinished entries. The caller holds the lock, so only processes that were killed can have left them. */
+/**
+ * Removes unfinished cache entries. The caller holds the lock for making entries, so only processes that were killed can have
+ * left them behind.
+ */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));
   await Promise.all(drafts.map((name) => rm(join(dir, name), { recursive: true, force: true })));

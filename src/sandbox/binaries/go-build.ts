@@ -13,7 +13,7 @@ import { KUBERNETES_VERSION } from './releases.ts';
 const modules = join(import.meta.dirname, 'build');
 const leastGo = { major: 1, minor: 26 };
 
-/** The environment variables with which Go builds exactly the versions of a go.mod, without a C compiler. */
+/** The environment variables with which Go builds exactly the module versions that go.mod names, and needs no C compiler. */
 export const goSettings = {
   CGO_ENABLED: '0',
   GOTOOLCHAIN: 'local',

@@ -1,8 +1,8 @@
 import { reasonOf } from '../cannot-start.ts';
 
-/** Shows the progress of a start of the sandbox to the person who waits. */
+/** Shows the progress of starting the sandbox to the person who waits for it. */
 export interface Progress {
-  /** Prints that a step of the start is finished. */
+  /** Prints that one step of starting the sandbox is finished. */
   readonly say: (text: string) => void;
   /**
    * Runs a step that may take long; prints that the step begins, its progress as reported through `detail`, and that the step
@@ -11,7 +11,9 @@ export interface Progress {
   readonly during: <T>(step: string, work: (detail: (text: string) => void) => Promise<T>) => Promise<T>;
 }
 
-/** The function with which a long step reports progress, and the signal that stops the step. */
+/**
+ * What a long step of starting the sandbox is given: `detail` reports the progress of the step, and `signal` stops the step.
+ */
 export interface Work {
   readonly detail: (text: string) => void;
   readonly signal: AbortSignal;
@@ -69,7 +71,7 @@ export function progressOn(screen: Screen, now: () => number = () => performance
   return { say, during };
 }
 
-/** Writes a length of time, right-aligned in a column: ` 12.3 s`, `2 min 05 s`. */
+/** Formats a duration, right-aligned for a column: ` 12.3 s`, `2 min 05 s`. */
 export function seconds(ms: number): string {
   if (ms < 100_000) return `${(ms / 1000).toFixed(1)} s`.padStart(7);
   const whole = Math.round(ms / 1000);

@@ -1,7 +1,7 @@
-/** The Kubernetes version that the Go modules in `build/` build. */
+/** The version of Kubernetes that is built from the Go modules in `build/`. */
 export const KUBERNETES_VERSION = 'v1.36.3';
 
-/** The etcd version that the Go modules in `build/` build. */
+/** The version of etcd that is built from the Go modules in `build/`. */
 export const ETCD_VERSION = 'v3.6.8';
 
 /** The Kubernetes version of the official archive: the newest 1.36 that is published as an archive. */
@@ -13,7 +13,8 @@ export interface Archive {
   readonly sha512: string;
 }
 
-// The checksums come from envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818 of 20 July 2026.
+// The checksums of the official archives come from envtest-releases.yaml of kubernetes-sigs/controller-tools, commit 43475818
+// of 20 July 2026.
 const sha512ByPlatform: Readonly<Record<string, string>> = {
   'linux-amd64':
     'ea743186c8a799f5cf8faf16969f86189d003cb7d130e0ac4b58789f1e5748dcf30ebe91c837a10d5ac415383da3e10b9e64d65785c938c23e739781cfb76f08',

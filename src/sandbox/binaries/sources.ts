@@ -42,7 +42,10 @@ export async function findBinaries(
   refusals.push(`the cache ${cache.dir} has no programs for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
-  /** Makes a cache entry. If that fails, returns undefined and records the reason, with the text `trouble` before it. */
+  /**
+   * Makes a cache entry. If that fails, returns undefined and keeps the reason for the final error message. `trouble` is the
+   * beginning of the reason.
+   */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
       return await progress.during(step, (detail) => cache.make(key, (dir) => fill(dir, { detail, signal })));

@@ -8,7 +8,7 @@ import { controlPlanePrograms, endLeftovers, runFolder } from './leftovers.ts';
 import { freePorts, isFree } from './ports.ts';
 import { apiServer, controllerManager, etcd, type ProgramPlace } from './programs.ts';
 
-/** The parts of a control plane: the keys of `daemons`. */
+/** The programs of which a control plane consists. */
 type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
@@ -21,20 +21,21 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** Aborts the start of the control plane, and ends everything that was started. */
+  /** Aborting this signal ends the start of the control plane, and everything that was already started. */
   readonly signal?: AbortSignal;
-  /** Called when a part of the control plane ended by itself. */
+  /** Called when a program of the control plane has ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
 
-/** A Kubernetes control plane that runs as processes of this machine. */
+/** A Kubernetes control plane whose programs run as processes on this machine. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
 /** Starts etcd, kube-apiserver and, if its program was found, kube-controller-manager for a data folder. */
 export async function startControlPlane(options: ControlPlaneOptions) {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
-  // Of the processes that use this folder, end only those of the control plane: a new simulator may already be starting there.
+  // Of the processes that belong to this folder, end only programs of the control plane that were left running. The new
+  // simulator may already be starting in the folder, and must not be ended.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
@@ -82,7 +83,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     if (manager) await manager.start(signal);
     else say('kube-controller-manager is missing: deleted namespaces will stay in Terminating');
     const adminToken = credentials.tokenOf('admin');
-    // `stop` ends all programs, etcd last. Each of the `daemons` can also be stopped and started again at the same address.
+    // `stop` ends all programs of the control plane, etcd last. A single one can be stopped and started again through
+    // `daemons`; it keeps its address.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, stop };
   } catch (error) {
     await stop();

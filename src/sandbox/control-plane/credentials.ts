@@ -14,7 +14,10 @@ export const users = {
 /** One of the users that the API server knows from the start. */
 export type User = keyof typeof users;
 
-/** The files in which the API server finds its users and the key for the tokens of service accounts. */
+/**
+ * The paths of the folder with the API server's certificate, of the file with its users' tokens, and of the file with its key for
+ * signing tokens of service accounts; and a function that returns the token of a user.
+ */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 
 /** Reads the credentials of the control plane from a folder; creates them at the first start. */

@@ -1,7 +1,7 @@
 /*
- * Finds processes that an earlier start left running. Every process that was started for a data folder has a path inside
- * `DIR/run/` on its command line, and no other process has such a path. No file lists the processes, so not even kill -9 can
- * make the list wrong.
+ * Finds processes that an earlier start left running. Every process that was started for a data folder runs one of a few
+ * programs, and has a path inside `DIR/run/` on its command line; no other process does. So no file has to list the processes:
+ * after a kill -9 it would be out of date.
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -14,12 +14,18 @@ const graceMs = 2000;
 export const controlPlanePrograms: ReadonlySet<string> = new Set<string>(Object.values(programNames));
 const everyProgram: ReadonlySet<string> = new Set([...controlPlanePrograms, 'node']);
 
-/** Returns the folder `run` of a data folder. A process with a path inside `run` on its command line belongs to the data folder. */
+/**
+ * Returns the folder `run` of a data folder. Processes that were started for the data folder have a path inside `run` on their
+ * command line.
+ */
 export function runFolder(dir: string): string {
   return join(dir, 'run');
 }
 
-/** True if a process was started for this data folder. */
+/**
+ * True if a process was started for this data folder: it runs one of the given programs, and an argument of its command line is
+ * a path in the folder's `run` subfolder.
+ */
 export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<string> = everyProgram): boolean {
   const mark = `${runFolder(dir)}/`;
   const [command = '', ...rest] = args;
@@ -27,8 +33,8 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
 }
 
 /**
- * Ends the processes of the given programs that an earlier start left running for a data folder; returns the number of these
- * processes.
+ * Ends processes that an earlier start left running for a data folder, if they run one of the given programs. Returns how many
+ * processes it found.
  */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = async () =>

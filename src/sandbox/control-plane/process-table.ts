@@ -4,13 +4,15 @@ import { kill, platform } from 'node:process';
 import { promisify } from 'node:util';
 import { codeOf } from '../cannot-start.ts';
 
-/** A process of this machine, and the command line that started it. */
+/** A process on this machine, and the command line that started it. */
 export interface Running {
   readonly pid: number;
   readonly args: readonly string[];
 }
 
-/** Lists the processes of this machine that this user may see. Zombies are left out, because they have no command line any more. */
+/**
+ * Lists the processes on this machine that this user may see. Zombies are left out, because they have no command line any more.
+ */
 export async function processTable(): Promise<readonly Running[]> {
   if (platform !== 'linux') return fromPs();
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);

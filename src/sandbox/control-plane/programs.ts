@@ -83,7 +83,8 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
-    // Kill the API server soon: with open watches it takes up to a minute to end, and etcd already has all data.
+    // Give the API server little time to end before it is killed. With open watches it would take up to a minute, and etcd
+    // already has all data.
     graceMs: 2000,
   };
 }
@@ -107,7 +108,8 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
       '--secure-port=0',
     ],
     logPath: join(logs, 'kube-controller-manager.log'),
-    // Count the controller manager as up at once, because it has no port to ask. It begins its work a second or two later.
+    // Do not wait for the controller manager to come up, because it has no port to ask. It begins its work a second or two
+    // later.
     isUp: () => Promise.resolve(true),
     upWithinMs: 5000,
     graceMs: 2000,
