@@ -8,7 +8,7 @@
  * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). The
  *   candidate measures this with its own clock and trusts no other. The holder stops acting well before that, after 10 s
  *   without a renewal.
- * - A released lease can be taken at once. A lease that was deleted, or whose holder somebody removed by hand, counts as held for
+ * - A released lease can be taken at once. A lease that was deleted, or that somebody emptied by hand, counts as held for
  *   its duration. If a candidate finds no lease at its first read, it reads once more before it creates one. In the meantime a
  *   living holder can restore the lease.
  * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and the lease counts
@@ -374,7 +374,7 @@ export function leaseSpecOf({ spec }: KubeObject): LeaseSpec {
   return LeaseSpec.parse(isRecord(spec) ? spec : {});
 }
 
-/** True when the last holder released the lease, or nobody ever held the lease. */
-function isReleased({ holderIdentity, leaseDurationSeconds, renewTime }: LeaseSpec): boolean {
-  return holderIdentity === undefined && (leaseDurationSeconds === releasedSeconds || renewTime === undefined);
+/** True when the last holder released the lease. */
+function isReleased({ holderIdentity, leaseDurationSeconds }: LeaseSpec): boolean {
+  return holderIdentity === undefined && leaseDurationSeconds === releasedSeconds;
 }

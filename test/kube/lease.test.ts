@@ -108,19 +108,19 @@ describe('a lease', () => {
     expect(first.heard).toEqual(['acquired']);
   });
 
-  it('is restored by its holder when somebody empties it', async () => {
-    const { clock, first, candidates, admin, cluster } = await settled();
-    const lease = present(cluster.get(leaseResource, namespace, name));
+  it.each([{ leaseDurationSeconds: 15, renewTime: 'x' }, {}])(
+    'is restored by its holder when it becomes %o',
+    async (spec) => {
+      const { clock, first, candidates, admin, cluster } = await settled();
+      const lease = present(cluster.get(leaseResource, namespace, name));
 
-    await admin.replace(leaseResource, namespace, name, {
-      ...lease,
-      spec: { leaseDurationSeconds: 15, renewTime: 'x' },
-    });
-    await clock.advance(5_000);
+      await admin.replace(leaseResource, namespace, name, { ...lease, spec });
+      await clock.advance(5_000);
 
-    expect(holderIn(cluster)).toBe(first.election.identity);
-    expect(leaders(candidates)).toEqual([first.election.identity]);
-  });
+      expect(holderIn(cluster)).toBe(first.election.identity);
+      expect(leaders(candidates)).toEqual([first.election.identity]);
+    },
+  );
 
   it('that was given to a stranger by hand is obeyed, and taken over when the stranger is silent', async () => {
     const { clock, first, candidates, admin, cluster } = await settled();
