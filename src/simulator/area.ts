@@ -39,7 +39,7 @@ export interface Caller {
   readonly memberships: readonly MembershipRecord[];
 }
 
-/** A public request with its caller, as the handler of the route receives it. */
+/** A public request as the handler of its endpoint receives it, with its caller and the effects of faults. */
 export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
@@ -70,8 +70,9 @@ export interface Route {
   /** The scopes that a token needs for this endpoint: all of them. */
   readonly scopes: readonly Scope[];
   /**
-   * The fields that the API documents for this endpoint: in the body for POST and PATCH, in the query for GET and DELETE. The simulator
-   * option `fields.unknown` decides if a request with other fields is refused. Undefined if the handler itself refuses other fields.
+   * The names of the fields that the API documents for this endpoint: body fields for POST and PATCH, query parameters for GET and DELETE.
+   * The simulator option `fields.unknown` decides whether a request with other fields is refused. Undefined if the handler itself refuses
+   * them.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;

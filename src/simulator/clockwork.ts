@@ -38,7 +38,10 @@ export class Clockwork {
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** Settles when no request is advancing the clock. A request that advances the clock waits for this promise first. */
+  /**
+   * A promise that settles once no request is advancing the clock. Each request to advance the clock waits for it first, so that one
+   * advance runs after the other.
+   */
   #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ClockworkParts) {
@@ -100,8 +103,8 @@ export class Clockwork {
   }
 
   /**
-   * Returns undefined if the clock may advance by `ms`; otherwise returns the longest time, in milliseconds, by which the clock may
-   * advance.
+   * Returns undefined if the clock may advance by `ms` milliseconds at once. If that would cause too much work, returns the longest time in
+   * milliseconds by which it may advance.
    */
   tooMuchFor(ms: number): number | undefined {
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);

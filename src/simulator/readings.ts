@@ -81,7 +81,9 @@ export type Readings = {
     : never;
 };
 
-/** Lists every simulator option with its possible values for users; N stands for any whole number. */
+/**
+ * Lists every simulator option with its description and its possible values, as users see them. The value N stands for any whole number.
+ */
 export const everyReading = Object.entries(registry).map(([name, [does, ...values]]) => {
   const isAmount = values.some((value) => typeof value === 'number');
   return { name, does, values: isAmount ? [String(values[0]), 'N'] : values.map(String) };

@@ -50,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** The calculation that combines the values of several containers into one value. */
+  /** How the values of several containers are combined into one value, for example by their mean or maximum. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
@@ -74,7 +74,7 @@ export const metricFields = fields({
   pods: list(number(), { max: 1000 }),
 });
 
-/** A metric of an environment whose value a control request has set. */
+/** The value of an environment's metric, set by a control request (/_sim). */
 export type Metric = Required<ReturnType<typeof metricFields>>;
 
 /** All metric values that control requests have set; a metric without a stored value has no data. */
@@ -85,7 +85,10 @@ function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): s
   return `${appEnvId}/${metric}`;
 }
 
-/** Combines the values of several pods into the one value that an alert compares with its threshold. */
+/**
+ * Returns the value of a metric that an alert compares with its threshold. If the metric has one value for each pod, these are combined
+ * into one.
+ */
 function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
@@ -216,8 +219,8 @@ export function evaluateAll(world: World): void {
 }
 
 /**
- * Returns an alert with changed fields. If the alert's condition changed, the new condition must be met for the whole duration before the
- * alert fires.
+ * Returns the alert `changed`. If its condition differs from before, the new condition must be met for the whole duration before the alert
+ * fires.
  */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);

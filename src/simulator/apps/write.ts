@@ -65,8 +65,8 @@ function refuseStartup(body: BodyFields): void {
 }
 
 /**
- * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if an environment field has the wrong
- * type.
+ * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if one of the fields for managed services
+ * has the wrong type.
  */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
@@ -109,7 +109,7 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that can change an app. */
+/** The fields of PATCH /app that change a setting of the app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** All fields that PATCH /app accepts. */

@@ -27,7 +27,7 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  /** The sizes of the source environment when the point was taken; a recovery allocates the same sizes. */
+  /** The sizes of the source environment when the point was taken; clients see them as `retainedSizing`. */
   readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
@@ -45,7 +45,9 @@ export interface Pinned {
 /** The result of an isolated validation; `cleanupUnverifiable` means that the temporary target of the validation may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
-/** The progress of cleaning up the temporary target of a validation, which clients may ignore. */
+/**
+ * The cleanup of a validation's temporary target as it was last observed. It is advisory: it does not prove that the target was deleted.
+ */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
 /** One operation of a protection, such as an enrollment or an activation; the operation is running while `endedAt` is absent. */
@@ -109,7 +111,7 @@ export interface StatedReadiness {
   readonly reason?: string | undefined;
 }
 
-/** The simulated conditions of a configuration that stay in effect after the control request (/_sim) which set them. */
+/** The simulated conditions that a configuration stores exactly as a control request (/_sim) has sent them. */
 type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
 
 /** All conditions of a configuration that control requests (/_sim) have set, such as failing steps. */
@@ -123,7 +125,7 @@ export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lastin
   readonly failingOperationId?: string | undefined;
 };
 
-/** The protection of one environment: its settings, operations, recovery points and standby. */
+/** The disaster-readiness configuration of one environment: its settings, operations, recovery points and standby. */
 export interface Configuration {
   readonly configurationId: string;
   readonly accountId: string;
@@ -153,18 +155,21 @@ export interface Configuration {
    */
   readonly fencedAt?: number | undefined;
   readonly told: ToldRecord;
-  /** The events of the configuration since it was last stored; the events are not stored with the configuration. */
+  /** The events since the configuration was last stored. They are written to the change log and not into the stored configuration. */
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: it becomes a line in the change log, and may affect disks and environments. */
+/**
+ * An event of a configuration, such as the end of an operation. It is written to the change log. It may also retain a disk or create a
+ * recovered environment.
+ */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** True if a disk is retained from this event on. */
   readonly retainsDisk?: true;
-  /** The activation whose recovered environment becomes live with this event. */
+  /** The target of an activation. The recovered environment is created when this event is stored. */
   readonly recovers?: Pinned;
 }
 

@@ -1,4 +1,4 @@
-// Manages the operations of a configuration: finds the operation that runs or that is shown as active, and begins and ends operations.
+// Manages the operations of a configuration: begins and ends them, and finds the one that is running or active.
 import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
@@ -17,8 +17,8 @@ export function operationOf(configuration: Configuration, operationId: string | 
 }
 
 /**
- * True if an operation still has steps to do. With a warm standby, the enrollment stays open to copy changes to the standby; it then has
- * no more steps.
+ * True if an operation still has steps to do. The enrollment of a warm configuration stays open after its last step, because it feeds
+ * changes to the standby, but it has no more steps.
  */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
@@ -49,8 +49,8 @@ export function countsFailedSteps(phase: Phase): boolean {
 }
 
 /**
- * Begins an operation and adds an event of the kind `noted`. The new operation becomes the active one, except for a validation of a warm
- * configuration: its enrollment stays active.
+ * Begins an operation. If `noted` is given, also adds an event of this kind to the configuration. The new operation becomes the active one.
+ * Only a validation of an enrolled warm configuration does not, because the enrollment stays active there.
  */
 export function begin(
   world: World,
@@ -88,8 +88,8 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 }
 
 /**
- * Ends an operation. If it was the active operation, the next operation may begin; in a warm configuration, the enrollment becomes active
- * again.
+ * Ends an operation. If it was the active one, the configuration then has no active operation, and another can begin. In a warm
+ * configuration, the enrollment becomes active again.
  */
 export function end(
   configuration: Configuration,

@@ -10,7 +10,7 @@ import { begin, busyOperation, countsFailedSteps, end, enter, happened, runningA
 import { waitUntil, withOperation } from './operations.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
-/** Takes one step of an operation, which succeeds or fails. */
+/** Takes the next step of an operation, or records that the step failed. A failed step is retried later. */
 export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
   if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
   const steps = { enrollment: enrollmentStep, validation: validationStep, activation: activationStep };
@@ -67,7 +67,7 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
 }
 
 /**
- * Marks a protection as enrolled. The enrollment of a cold protection ends; the enrollment of a warm protection stays active, because it
+ * Marks a configuration as enrolled. The enrollment of a cold configuration ends here. In a warm configuration it stays active, because it
  * feeds changes to the standby.
  */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
@@ -83,7 +83,9 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies that an enrollment lacks because a control request (/_sim) skipped the phase in which they are made. */
+/**
+ * Makes up for copies that are missing at the end of an enrollment, because a control request (/_sim) skipped the phase that makes them.
+ */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -114,7 +116,7 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** Records that the temporary target of a validation may still exist. The validation does not end, so that no recovery can begin. */
+/** Records that the temporary target of a validation may still exist. The validation stays open, so that no recovery can begin. */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -139,12 +141,12 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In any other phase, either the copy has been restored, or a control request (/_sim) has set a phase that an activation normally does
-  // not have.
+  // From any other phase an activation moves to `promoting`: from `restoring`, or from a phase that only a control request (/_sim) can give
+  // it.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
-/** Ends a discarded activation after its cleanup. The disk of the recovered environment is retained for some time. */
+/** Ends an activation that was discarded or has failed. The disk of its recovered environment is retained for some time. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });
@@ -167,7 +169,10 @@ export function promote(configuration: Configuration, operation: Operation, now:
   return end(promoted, operation, 'succeeded', now);
 }
 
-/** Removes the standby of a warm configuration after the standby went live, and ends the schedules of snapshots and validations. */
+/**
+ * Takes the standby out of a warm configuration once the standby has become the live environment, and stops scheduled snapshots and
+ * validations. Does nothing for a cold configuration.
+ */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const operations = configuration.operations.map((operation) =>
@@ -190,7 +195,7 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** Carries out every event of a configuration that is due, in the order of their times. */
+/** Carries out every scheduled action of a configuration that is due, in the order of their times. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
   for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
@@ -200,8 +205,8 @@ export function tick(world: World, before: Configuration): Configuration {
 }
 
 /**
- * Finds the next event of a configuration; undefined if there is none, for example during a reset or while a control request (/_sim) holds
- * the configuration.
+ * Finds the next scheduled action of a configuration, such as a step or a snapshot. Returns undefined if there is none, for example during
+ * a reset or while a control request (/_sim) has stopped the configuration with `hold`.
  */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;

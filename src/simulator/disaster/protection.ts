@@ -61,8 +61,8 @@ const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
 /**
- * Returns an error message if an interval or a target time of a request is out of bounds, or if its snapshot interval matches no schedule;
- * otherwise undefined.
+ * Returns an error message if an interval or a target time of a request is out of bounds, or if its snapshot interval is not a supported
+ * schedule. Returns undefined if all are valid.
  */
 function brokenDuration(asked: AskedSettings): string | undefined {
   const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;

@@ -1,4 +1,4 @@
-// Computes the readiness of a protection for each request. Unknown, expired or failed evidence never counts as ready.
+// Computes the readiness of a disaster-readiness configuration for each request. Unknown, expired or failed evidence never counts as ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './model.ts';
 import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
@@ -22,7 +22,10 @@ export function readinessAt(configuration: Configuration, now: number) {
   return { state, reason, warnings, cutoffAt: point?.cutoffAt, recoveryPointAgeMs };
 }
 
-/** Returns the readiness state of a configuration and its reason: the first condition that is met decides. */
+/**
+ * Returns the readiness state of a configuration and its reason. The conditions are checked one after the other, and the first one that is
+ * met decides.
+ */
 function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): StatedReadiness {
   const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
   const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');

@@ -15,7 +15,10 @@ import { obstacleTo } from './surroundings.ts';
 /** Number of consecutive failed steps after which a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** Returns the reason why a configuration currently accepts no request; undefined if it does. */
+/**
+ * Returns the reason why a configuration accepts no request at present: `expectedGeneration` is out of date, or a reset is running. Returns
+ * undefined if the configuration accepts requests.
+ */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
     return 'expectedGeneration is not the current generation of this configuration';
@@ -40,10 +43,13 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
     : undefined;
 }
 
-/** The fields of an activation request that the rules depend on. */
+/** An activation request as the rules check it: without the requestId, and with complete target names. */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
-  /** An app name that was sent although no new app is created. The name has no effect, but a repeated request must contain it again. */
+  /**
+   * An app name that the client sent although no new app is created. It names nothing, but a repeated request must contain it again, and an
+   * activation of a warm configuration is rejected because of it.
+   */
   readonly unusedAppName?: string;
 }
 
@@ -78,8 +84,8 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
 }
 
 /**
- * Returns the hints `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration; each hint is undefined while the
- * service would reject the validation or recovery.
+ * Returns the fields `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration. They tell clients that a validation
+ * or an activation may be requested, and are undefined while the service would reject it.
  */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
@@ -127,8 +133,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation. Its work stops at once, and the failing steps that a control request (/_sim) has set are cancelled. A
- * timer later cleans up what the activation has created.
+ * Begins to discard an activation. The activation stops at once, and steps that a control request (/_sim) made fail no longer fail. A timer
+ * later cleans up what the activation has created.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -139,8 +145,8 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
 }
 
 /**
- * Returns the reason why a reset is rejected: an activation is running and its steps have not failed repeatedly. Returns undefined if the
- * reset is allowed.
+ * Returns the reason why a reset is rejected; undefined if it is allowed. A running activation prevents a reset unless its steps keep
+ * failing: in a cold configuration six times in a row, in a warm one at least once.
  */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);

@@ -29,7 +29,7 @@ const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,cus
   ',',
 );
 
-/** The fields of an app that determine the image to run, if the app is not built from source. */
+/** The fields of an app that determine which image it runs, if it runs a ready-made image. */
 const imageFields = ['useImage', 'image'];
 
 /** Selects the pending changes that need a new version; a restart of the current version does not apply these changes. */
@@ -107,7 +107,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** Selects the pending changes that are still pending after a deployment. */
+/** Returns the changed app settings that a deployment does not bring into effect, so that they stay pending. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -124,7 +124,7 @@ function scheduleEnd(world: World, appEnvId: string, settles: Settles): void {
   }
 }
 
-/** Gives an environment an undocumented status in the middle of its deployment. */
+/** Gives an environment an undocumented status halfway through its deployment. */
 export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });

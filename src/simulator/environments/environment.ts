@@ -69,7 +69,10 @@ export interface Environment {
   readonly versions: number;
   /** The ids of the versions that were deployed, oldest first. */
   readonly deployments: readonly string[];
-  /** The status before the running deployment. If a new deployment replaces the running one, this field does not change. */
+  /**
+   * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
+   * replaces the running one, this field does not change.
+   */
   readonly statusBefore?: string | undefined;
 }
 
@@ -228,8 +231,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
 }
 
 /**
- * Fails if an app cannot run in an environment like this: a Function needs a region that supports Functions and has no volumes, and CouchDB
- * runs on one node.
+ * Fails if the environment cannot run its app. A Function needs a region that supports Functions, and cannot have volumes; CouchDB cannot
+ * have more than one container.
  */
 export function requireRunnable(
   world: World,

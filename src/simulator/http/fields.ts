@@ -19,7 +19,7 @@ export function required<T>(from: BodyFields, name: string, reads: Reads<T>, cal
   return reads(from[name], called);
 }
 
-/** Validates an optional field of an object. A field that is null counts as sent. */
+/** Validates an optional field of an object. A field that is null is not missing: its value is validated too. */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
   return sent(from, name) ? reads(from[name], called) : undefined;
 }

@@ -80,14 +80,15 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
-    // Do not answer with success if the client is gone or the state could not be written to disk.
+    // Close the connection without an answer: the client is gone, or the state could not be written to disk, and then a success must not be
+    // reported.
     outgoing.destroy();
   }
 }
 
 /**
- * Reads a whole body, even if it is too long, so that a client that is still sending the body gets the answer. Returns undefined if the
- * body is longer than allowed.
+ * Reads a whole body, even if it is longer than `limit`: a client that is still sending its body would not receive the answer. Returns
+ * undefined if the body is longer than `limit`.
  */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];

@@ -54,7 +54,10 @@ export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Na
   readonly then?: FaultEffect;
 };
 
-/** A fault that is injected into later public requests. Each matching request lowers `skip` by one or, once `skip` is 0, `count`. */
+/**
+ * A fault that is injected into later public requests. Each matching request lowers `skip` by one. Once `skip` is 0, the fault affects the
+ * request, and `count` is lowered instead.
+ */
 export interface Fault {
   readonly faultId: string;
   /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */

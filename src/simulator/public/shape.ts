@@ -53,8 +53,8 @@ interface Listable {
 }
 
 /**
- * Lists the objects that have a certain key in an index, such as the apps of an account. The order depends on the simulator option
- * `lists.order`; with the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
+ * Lists the objects that an index has under a key, such as the apps of an account. The simulator option `lists.order` decides their order.
+ * With the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
  */
 export function listed<T extends Listable>(
   call: AreaCall,
@@ -74,7 +74,8 @@ export function listed<T extends Listable>(
 }
 
 /**
- * Sorts objects by creation time, or shuffles them if the simulator option `lists.order` is `shuffled`; every response has the same order.
+ * Sorts objects by creation time, or shuffles them if the simulator option `lists.order` is `shuffled`. The shuffled order is the same in
+ * every response.
  */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);

@@ -31,7 +31,10 @@ interface Index<T> {
   readonly rows: Map<string, Map<string, T>>;
 }
 
-/** Holds the objects and indexes of one collection. Each change is passed to `changes`, which makes it part of the transaction. */
+/**
+ * Holds the objects and indexes of one collection. `put` and `remove` pass each change to the function `changes`, which makes it part of
+ * the current transaction.
+ */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;

@@ -39,7 +39,7 @@ export class RecentChanges {
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Reverts in `rows`, a copy of the objects of a collection, all changes after a moment. */
+  /** Undoes all changes that were made after the time `moment` in `rows`, a copy of a collection's objects. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

@@ -1,6 +1,6 @@
 import { linesOf, PackedLog, type PackedLines } from './packed-log.ts';
 
-/** A public request in the request log. */
+/** A line of the request log: one public request and how it was answered. */
 export interface LoggedRequest {
   readonly seq: number;
   readonly at: number;

@@ -18,7 +18,7 @@ export interface Timer {
   readonly at: number;
   /** The order in which timers with the same time fire. */
   readonly order: number;
-  /** The name of the function to run, such as `environments.settles`. */
+  /** The name of the function that the timer runs, such as `environments.settles`. */
   readonly kind: string;
   readonly data: unknown;
 }
@@ -53,7 +53,7 @@ interface Open {
   readonly entries: LedgerEntry[];
 }
 
-/** Holds the tables, the change log and the timers of the simulator, and reports each successful transaction. */
+/** Holds the tables, the change log and the timers of the simulator, and passes the changes of each successful transaction to `onStep`. */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
@@ -120,7 +120,10 @@ export class Store {
     }
   }
 
-  /** Runs `work` at the time `now`, and keeps all its changes, or none if it throws. `committed` tells if anything changed. */
+  /**
+   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. `committed` tells whether
+   * anything changed.
+   */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('another transaction is already open');
     const open: Open = { changes: new Map(), entries: [] };
@@ -164,7 +167,7 @@ export class Store {
     return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
   }
 
-  /** Hashes some strings and the seed; returns 64 hexadecimal characters. */
+  /** Hashes the given strings together with the seed; returns 64 hexadecimal digits. */
   hash(...words: readonly string[]): string {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }

@@ -58,8 +58,8 @@ function busyIn(configuration: Configuration): Operation {
 }
 
 /**
- * Merges the simulated conditions in a request into those that earlier requests set; null removes a condition. The readiness in the request
- * is not merged here, because it is set last.
+ * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The readiness is left out:
+ * it is set after the steps of the operation, because a step could remove it again.
  */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
@@ -71,7 +71,7 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
-/** The default counts of a pending cleanup, for counts that a control request leaves out. */
+/** Default counts for a control request (/_sim) that sets `pendingCleanup` but leaves out counts: one resource waits for cleanup. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
 /**

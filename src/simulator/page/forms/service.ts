@@ -111,7 +111,9 @@ const meant = 'appEnvId*@environments,envName';
 const startup = `startupConfig/command,startupConfig/args[],startupConfig/shell?,startupConfig/workingDir,
   clearStartupConfig?,replaceStartupConfig?`;
 
-/** Returns a function that fills in the first environment of the account for which `suits` returns true. */
+/**
+ * Returns a function that fills in the field `appEnvId` of a form. It prefers an environment of the account for which `suits` returns true.
+ */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }
