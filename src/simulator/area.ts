@@ -54,7 +54,10 @@ export interface AreaCall {
 /** The answer of a route's handler. Simulator options may still change the body before it is sent. */
 export interface AreaAnswer {
   readonly body?: unknown;
-  /** The error to answer with. A handler that returns this error keeps its changes; a handler that throws an error changes nothing. */
+  /**
+   * The error that the client receives. If a handler returns the error, the handler's changes are kept; if it throws the error, they are
+   * undone.
+   */
   readonly refusal?: RequestRefusal;
 }
 
@@ -129,8 +132,8 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates how much work the repeating timers of this area cause in `ms` milliseconds, counted in runs of a small timer. The clock
-   * refuses to advance by a time that causes too much work.
+   * Estimates how much work the repeating timers of this area cause while the clock advances by `ms` milliseconds. The unit is one run of a
+   * small timer. The clock refuses an advance that causes too much work.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

@@ -16,7 +16,9 @@ export type ClockMode = 'real' | 'virtual';
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-/** The largest amount of timer work that one advance of the clock may cause: about 15 seconds of computing. */
+/**
+ * The largest amount of timer work that one advance of the clock may cause, in runs of a small timer. It takes about 15 seconds to compute.
+ */
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
@@ -126,7 +128,7 @@ export class Clockwork {
     this.#stopped = true;
   }
 
-  /** Resolves when all stored changes are on disk. */
+  /** Resolves when all changes have reached the disk; undefined if the simulator has no state file. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();
@@ -168,7 +170,10 @@ export class Clockwork {
     this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
   }
 
-  /** Fires the timers that are due by `until`, but stops at the wall time `wallEnd`; returns true if due timers are left. */
+  /**
+   * Fires the timers that are due by the clock time `until`, but stops at the wall time `wallEnd`. Returns true if timers that are due are
+   * left.
+   */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
       if (performance.now() > wallEnd) return true;

@@ -71,7 +71,7 @@ const registry = {
 
 type Registry = typeof registry;
 
-/** The type of an option's value: any number if the default is a number; otherwise exactly one of the given values. */
+/** The type of an option's value: a listed number stands for any number, and a listed word for itself. */
 type AnyOf<Value> = Value extends number ? number : Value;
 
 /** The values of all simulator options, by name. */

@@ -116,10 +116,10 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The cached state of the alert, which clients see; a change of `liveState` may reach the cached state later. */
+  /** The state of the alert that clients see. It may lag behind `liveState`, the state that the last evaluation found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
-  /** The state that the simulator found when it last evaluated the alert. */
+  /** The state that the last evaluation of the alert found. */
   readonly liveState: AlertState;
   /** The time since which the alert's condition has been met without interruption; undefined while the condition is not met. */
   readonly metSince?: number | undefined;
@@ -198,7 +198,7 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates the work of evaluating all alerts every 15 seconds over `ms` milliseconds of clock time. */
+/** Estimates how much work the evaluation of all alerts, every 15 seconds, causes while the clock advances by `ms` milliseconds. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);

@@ -13,7 +13,7 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that need individual checks; the last four fields are only for Databases & Services. */
+/** The fields of POST /app that are checked one by one; the last four are only for Databases & Services. */
 const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
 /** All fields that POST /app accepts. */
@@ -176,7 +176,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the fields of an app that a request cleared with an empty string or an empty object. */
+/** Removes the settings of an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;

@@ -48,7 +48,7 @@ function workIn(world: World, ms: number): number {
   return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
-/** Carries out everything that is due for a disaster-readiness configuration when the timer of the configuration fires. */
+/** Carries out every action of a disaster-readiness configuration that is due when the configuration's timer fires. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;

@@ -64,7 +64,7 @@ export function selectablePoints(configuration: Configuration): readonly Recover
   return [{ ...point, operationId: receiverOperationId }];
 }
 
-/** True if the source environment had the same size when the recovery point was taken as when the configuration was last edited. */
+/** True if the source environment had the same size when the recovery point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }

@@ -44,7 +44,7 @@ export const DAY = 24 * HOUR;
 /** Delay before a failed step is retried. Six failed steps in a row therefore take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
-/** Time for which the disk of a machine is kept after the machine was removed. */
+/** How long a disk is kept after its machine was removed. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {

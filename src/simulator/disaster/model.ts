@@ -12,12 +12,13 @@ export interface TargetNames {
 }
 
 /**
- * The settings of a configuration, with every default filled in. Without a storageCredentialId the copies use the storage of the source.
+ * The settings of a configuration, with every default filled in. If storageCredentialId is absent, the copies use the storage of the
+ * source.
  */
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** Facts about a source environment that its protection stores, in case the source is deleted. */
+/** The data about a source environment that its configuration stores, in case the environment is deleted. */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
 /** A recovery point: a moment in the past to which a source environment can be recovered. */
@@ -27,13 +28,13 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  /** The sizes of the source environment when the point was taken; clients see them as `retainedSizing`. */
+  /** The sizes of the source environment when the point was taken. Clients may see them as `retainedSizing`. */
   readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
 }
 
-/** The recovery point and the target of an activation, which do not change while the activation runs. */
+/** The recovery point and the target of an activation. They are fixed when the activation begins. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -42,7 +43,7 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** The result of an isolated validation; `cleanupUnverifiable` means that the temporary target of the validation may still exist. */
+/** The result of an isolated validation. `cleanupUnverifiable` means that the validation's temporary target may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /**
@@ -121,7 +122,10 @@ export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lastin
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
   readonly pendingCleanup?: CleanupRecord | undefined;
-  /** The id of the operation that was running when a control request set `failSteps`; the steps of this operation fail in every phase. */
+  /**
+   * The id of the operation that was running when a control request (/_sim) set `failSteps`. The steps of this operation fail in every
+   * phase.
+   */
   readonly failingOperationId?: string | undefined;
 };
 
@@ -138,12 +142,12 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The id of the completed enrollment of a warm configuration. This enrollment stays active, because it feeds changes to the standby. */
+  /** The id of the completed enrollment of a warm configuration. It stays the active operation, because it feeds changes to the standby. */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** Start and end of a full copy that replaces a broken chain of snapshots. */
+  /** Start and end of the full copy that is replacing a broken chain of snapshots; absent if there is no such copy. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly nextSnapshotAt?: number | undefined;
   readonly nextValidationAt?: number | undefined;
@@ -167,7 +171,7 @@ export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** True if a disk is retained from this event on. */
+  /** True if this event leaves a disk that is retained for some time. */
   readonly retainsDisk?: true;
   /** The target of an activation. The recovered environment is created when this event is stored. */
   readonly recovers?: Pinned;
@@ -183,7 +187,8 @@ export interface RetainedDisk {
 }
 
 /**
- * An accepted request and its requestId. A repeated request with the same payload gets the same receipt; a different payload is rejected.
+ * A disaster-readiness request that was accepted, with its requestId. A repeated request with the same payload gets the same receipt; a
+ * different payload is rejected.
  */
 export interface CallRecord {
   readonly accountId: string;

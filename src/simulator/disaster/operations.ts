@@ -3,7 +3,9 @@ import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
-/** Number of newest operations that a configuration keeps. Activations and running operations are always kept. */
+/**
+ * Number of newest operations that a configuration keeps. Older operations are dropped, except activations and operations that are running.
+ */
 const REMEMBERED = 50;
 
 /** Adds events to a configuration; the events are written to the change log when the configuration is stored. */

@@ -1,6 +1,7 @@
-// Advances the operations of a configuration as time passes. A step that succeeds moves its operation on; a failed step is tried again. A
-// step fails if the region that it needs is down or if the name of the new app is taken. A control request (/_sim) can also make the next
-// steps fail: in every phase of the operation that is running at that time, or, if none is running, in later steps that need a region.
+// Advances the operations of a configuration step by step. After a step that succeeds, its operation moves on; a step that fails is retried
+// later. A step fails if a region that it needs is down, or if the recovered environment cannot be created. A control request (/_sim) can
+// also make the next steps fail. They then fail in every phase of the operation that is running at that time; if none is running, the next
+// steps that need a region fail.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
@@ -152,7 +153,9 @@ export function returnToProtection(configuration: Configuration, operation: Oper
   return end(configuration, operation, outcome, now, { retainsDisk: true });
 }
 
-/** Creates the recovered environment and ends its activation, which can no longer be discarded. */
+/**
+ * Completes an activation, which can then no longer be discarded. The recovered environment is created when the configuration is stored.
+ */
 export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { operationId, pinned } = operation;
   if (pinned === undefined) return configuration;
@@ -184,8 +187,8 @@ function withoutStandby(configuration: Configuration, now: number): Configuratio
   return { ...configuration, ...ended, nextValidationAt: undefined, operations };
 }
 
-// Carries out the events of a configuration that are due, in the order of their times. Each configuration has one timer, which is set to
-// the time of its next event.
+// Carries out the scheduled actions of a configuration, such as steps and snapshots, in the order of their times. Each configuration has
+// one timer, which is set to the time of its next action.
 
 /** Duration of a full copy that replaces a broken chain of snapshots. */
 const ROLLOVER_MS = 60 * SECOND;

@@ -178,7 +178,10 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
   );
 }
 
-/** True if an edit leaves the region, mode and storage of the copies unchanged; otherwise the configuration loses its recovery points. */
+/**
+ * True if the new settings leave the region, mode and storage of the copies unchanged. Otherwise the configuration loses its recovery
+ * points.
+ */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
   const places = ['destinationRegion', 'mode', 'storageCredentialId'] as const;
   return places.every((name) => before[name] === after[name]);
@@ -198,7 +201,10 @@ function renamed(world: World, standby: Standby, before: Configuration, { target
   return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
-/** Returns the time of the next scheduled validation. If an edit changes the validation interval, the new interval begins now. */
+/**
+ * Returns the time of the next scheduled validation after the settings were edited. If the edit changes the validation interval, the new
+ * interval begins now.
+ */
 function rescheduled(world: World, { nextValidationAt, settings }: Configuration, agreed: Agreed): number | undefined {
   const { validationIntervalMs } = agreed.settings;
   const isSame = nextValidationAt === undefined || validationIntervalMs === settings.validationIntervalMs;

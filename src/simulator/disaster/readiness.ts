@@ -5,14 +5,18 @@ import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copie
 import { isBusy } from './operations.ts';
 
 /**
- * Time after the RPO target for which a readiness keeps the reason `chainRollover` or `catchingUp`; after it, the reason is `rpoExceeded`.
+ * How long after a missed RPO target a readiness may keep the reason `chainRollover` or `catchingUp`. After this time, the reason is
+ * `rpoExceeded`.
  */
 const EXCUSE_MS = 12 * HOUR;
 
 /** Number of validation intervals after which the result of a validation expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
-/** Computes the readiness of a configuration at a time: its state, and the reason if the state is not `ready`. */
+/**
+ * Computes the readiness of a configuration at the time `now`: its state, the reason if there is one, its warnings, and the age of the
+ * protected recovery point.
+ */
 export function readinessAt(configuration: Configuration, now: number) {
   const { told, standby } = configuration;
   const point = protectedPoint(configuration);
@@ -33,7 +37,8 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   /**
-   * Replaces the reason `chainRollover` or `catchingUp` by `rpoExceeded` when the newest point is more than 12 hours past the RPO target.
+   * Replaces the reason `chainRollover` or `catchingUp` by `rpoExceeded` once the protected recovery point is more than 12 hours past the
+   * RPO target.
    */
   const excused = (said: StatedReadiness) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)

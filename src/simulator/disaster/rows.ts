@@ -37,19 +37,19 @@ export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The name of the timer that fires when the next event of a configuration is due. */
+/** The name of the timer that fires when the next scheduled action of a configuration is due. */
 export const DUE = 'disaster.due';
 
 /** The name of the timer that fires when the retention of a disk ends. The timer stays even if the configuration is deleted. */
 export const DISK_DUE = 'disaster.diskDue';
 
-/** Finds a disaster-readiness configuration by its id. */
+/** Finds a disaster-readiness configuration by its id, together with its recovery points. */
 export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
-/** Finds the disaster-readiness configuration that protects an environment. */
+/** Finds the disaster-readiness configuration that protects an environment, together with its recovery points. */
 export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));

@@ -1,5 +1,4 @@
-// Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make immediately. Timers carry out
-// the rest.
+// Checks the rules for validate, activate, discard and reset, and makes the changes that take effect at once. Timers carry out the rest.
 import { found } from '../http/refusal.ts';
 import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -97,7 +96,7 @@ export function warmHints(configuration: Configuration) {
   };
 }
 
-/** Begins an activation; stores its recovery point, its target and the ids of the recovered environment. */
+/** Begins an activation, and stores with it the recovery point, the target names, and the ids for the recovered environment and its app. */
 export function acceptActivation(
   world: World,
   configuration: Configuration,
@@ -166,7 +165,10 @@ export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }
 
-/** Returns the last event of a configuration, which is deleted; a disk is retained if the configuration owned a recovered environment. */
+/**
+ * Returns the last event of a configuration that is being deleted. If the configuration still owns a recovered environment, its disk is
+ * retained.
+ */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };
 }

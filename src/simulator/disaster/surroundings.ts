@@ -1,4 +1,4 @@
-// Finds out where the source and the destination of a configuration are and whether their regions are up, and creates the recovered
+// Reads the surroundings of a configuration, such as its source environment and the state of its regions, and creates the recovered
 // environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, environments } from '../environments/environment.ts';

@@ -3,7 +3,7 @@ import type { World } from '../store/store.ts';
 import { addContent, contents, type DeployedContent, deploymentTimers, endDeployment } from './environment.ts';
 import { type Environment, environments, type Versioned } from './environment.ts';
 
-/** Adds a new version to an environment, which runs a ready-made image. */
+/** Adds a new version to an environment; the version runs a ready-made image. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
   return addContent(world, environment, image, world.hash('image', image));
 }
@@ -59,7 +59,7 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
   return built.findLast((content) => content.buildHash === buildHash)?.image;
 }
 
-/** The kinds of deployment: run a new version, run an existing version again, start or stop the current version. */
+/** The kinds of deployment: run a new version, restart with an existing version, start, or stop. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
 /**
@@ -87,7 +87,7 @@ export function begin(
   return deploy(world, environment, kind);
 }
 
-/** Begins a deployment of an environment; it replaces a deployment that is still running. */
+/** Begins a deployment of an environment. If another deployment of this environment is still running, the new one replaces it. */
 export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
   endDeployment(world, appEnvId);

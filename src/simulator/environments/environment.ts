@@ -52,7 +52,7 @@ export interface Environment {
   readonly resources: Required<ReturnType<typeof sizeFields>>;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** True once the environment has been deployed for the first time. */
+  /** True once a deployment of the environment has begun for the first time. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
@@ -65,9 +65,9 @@ export interface Environment {
   /** The job settings that are deployed; they do not contain pending changes of the app. */
   readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
-  /** The version number of the newest version of the environment. */
+  /** The version number of the environment's newest version; 0 if it has no version. */
   readonly versions: number;
-  /** The ids of the versions that were deployed, oldest first. */
+  /** The ids of the versions that were deployed one after the other, oldest first. */
   readonly deployments: readonly string[];
   /**
    * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
@@ -92,7 +92,7 @@ export interface DeployedContent {
   readonly buildHash: string;
 }
 
-/** An environment, and the version that was just added to it. */
+/** An environment, together with the version that was just added to it. */
 export interface Versioned {
   readonly environment: Environment;
   readonly content: DeployedContent;
@@ -247,7 +247,7 @@ export function requireRunnable(
   }
 }
 
-/** Returns the image that an app runs before its first deployment through the API. */
+/** Returns the image that an app runs before any image or build was deployed through the API. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

@@ -12,7 +12,8 @@ export function sent(from: BodyFields, name: string): boolean {
 }
 
 /**
- * Validates a required field of an object; fails with 400 if the client did not send the field. The error message calls the field `called`.
+ * Validates a required field of an object; fails with 400 if the client did not send the field. `called` is the name of the field in the
+ * error message.
  */
 export function required<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T {
   if (!sent(from, name)) throw invalid(`${called} is required`);

@@ -87,7 +87,7 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
 }
 
 /**
- * Reads a whole body, even if it is longer than `limit`: a client that is still sending its body would not receive the answer. Returns
+ * Reads a whole body, even if it is longer than `limit`, because a client that is still sending its body might miss the answer. Returns
  * undefined if the body is longer than `limit`.
  */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
@@ -103,7 +103,7 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (reply.kind === 'answered') return answer(reply, outgoing);
   if (reply.kind === 'stream') return stream(reply, outgoing);
-  // A reply of the kind `silent` leaves the connection open.
+  // A reply of the kind `silent` sends nothing and leaves the connection open.
   if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
@@ -114,7 +114,7 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
     outgoing.setHeader('content-length', reply.hugeBody);
     return pipeline(hugeBody(reply.hugeBody), outgoing);
   }
-  // Produce the next piece of the body only when the client has read the previous one.
+  // Generate the next piece of the body only after the client has read the previous one.
   if (reply.pieces !== undefined) return pipeline(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);

@@ -91,8 +91,8 @@ export function only(names: string): (from: object) => Readonly<Record<string, u
 }
 
 /**
- * Returns the `nextCursor` field of a page. On the last page, the simulator option `cursor.end` decides if the field is absent, null or
- * empty.
+ * Returns the `nextCursor` field of a page of a list. On the last page, the simulator option `cursor.end` decides whether the field is
+ * absent, null or empty.
  */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };

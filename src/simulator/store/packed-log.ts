@@ -50,7 +50,7 @@ export class PackedLog<T extends { readonly seq: number }> {
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** Empties the log. The next line gets the number after `gone`, so that numbers are never used twice. */
+  /** Empties the log. The numbers of new lines begin after `gone`. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];

@@ -18,7 +18,7 @@ const longest = 40_000;
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  /** A random value that changes when all data is replaced; data that a client has loaded before is then out of date. */
+  /** A random value that changes whenever all data is replaced. A client that sees a new value must discard the data that it has loaded. */
   epoch: string = randomUUID();
 
   /** The number of the newest change. */

@@ -11,12 +11,13 @@ import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 
 /**
- * A function that runs at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a restart.
+ * A function call that is due at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a
+ * restart.
  */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** The order in which timers with the same time fire. */
+  /** Decides which of several timers with the same time fires first: the one with the lowest number. */
   readonly order: number;
   /** The name of the function that the timer runs, such as `environments.settles`. */
   readonly kind: string;
@@ -196,7 +197,7 @@ export class Store {
     this.#open.entries.push(entry);
   }
 
-  /** Stores an object, and records its change in the change log. */
+  /** Stores an object, and records the change in the change log. */
   change<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
     this.of(collection).put(row);
     this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });

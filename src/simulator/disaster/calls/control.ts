@@ -34,10 +34,7 @@ export function tellConfiguration({ world, id, body: telling }: ControlCall<Circ
   return ok(configurationItem(world, configuration));
 }
 
-/**
- * Takes snapshots of a source environment at once. The times of two snapshots are a millisecond apart, so that no two snapshots have the
- * same time.
- */
+/** Takes several snapshots of a source environment at once. Their times are one millisecond apart, so that no two are the same. */
 export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof snapshots>>): AreaAnswer {
   let configuration = configurationNamed(world, id);
   const { count = 1 } = body;

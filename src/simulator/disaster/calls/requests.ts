@@ -155,7 +155,7 @@ function once(
 
 // Handles POST /disaster-readiness/reset, which removes protections in any state.
 
-/** Removes the protection of one environment, or all protections of an account. */
+/** Handles a reset: removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);

@@ -32,8 +32,8 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
 }
 
 /**
- * Chooses an account, and an id for each required field. A DELETE gets the id of the newest object, which was probably created to try
- * something out.
+ * Chooses an account, and an object for each required field that holds an id. A DELETE gets the newest object, which was probably created
+ * to try something out.
  */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>

@@ -105,7 +105,9 @@ function fieldsTakenBy({ method, path }: Pick<Form, 'method' | 'path'>): readonl
 /** The values of a form, by field name. A value that is undefined is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** The input for filling in a form: the simulator's data, the account of the token, and the values that the user chose. */
+/**
+ * The values from which a form is filled in: the simulator's data, the account of the selected token, and the values that the user chose.
+ */
 export type FormPlace = ReturnType<typeof placeOf>;
 
 /** Returns the values from which a form of the web page is filled in, with functions that find suitable objects. */
