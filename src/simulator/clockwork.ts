@@ -17,7 +17,8 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 /**
- * The largest amount of timer work that one advance of the clock may cause, in runs of a small timer. It takes about 15 seconds to compute.
+ * The largest amount of timer work that one advance of the clock may cause, in runs of a small timer. This much work takes about 15 seconds
+ * to compute.
  */
 const mostWork = 2_500_000;
 const sliceMs = 20;
@@ -171,8 +172,8 @@ export class Clockwork {
   }
 
   /**
-   * Fires the timers that are due by the clock time `until`, but stops at the wall time `wallEnd`. Returns true if timers that are due are
-   * left.
+   * Fires the timers that are due by the clock time `until`, but stops at the wall time `wallEnd`. Returns true if some of these timers
+   * have not fired yet.
    */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {

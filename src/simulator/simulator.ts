@@ -77,7 +77,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
     advance: (ms: number) => clockwork.advance(ms),
     /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Replaces the simulator's data by the given data, or by the data with which the simulator started. */
+    /** Replaces the simulator's data with the given data, or with the data with which the simulator started. */
     reset,
     /** The simulator's data and its change log, for tests. */
     store: clockwork.store,

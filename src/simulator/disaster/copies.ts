@@ -74,8 +74,8 @@ export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
-// Runs a warm standby. It applies a first copy and then every change of the source, in order. While changes take too long to apply, the
-// standby has a larger machine. Resizing restarts the machine before the next change is applied.
+// Runs a warm standby. It applies a first copy and then every change of the source, in order. A large first copy or slow changes give it a
+// larger machine; later it gets a standard one again. Resizing restarts the machine before the next change is applied.
 
 /** How long the machine of a standby takes to restart when it is resized. */
 const RESTART_MS = 30 * SECOND;
@@ -85,7 +85,10 @@ const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
-/** Number of consecutive quick changes after which a machine that was enlarged for the first copy shrinks to the standard size. */
+/**
+ * Number of quickly applied changes in a row after which a standby goes back to a standard machine, if a large first copy gave it a larger
+ * one.
+ */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
 /**
@@ -191,8 +194,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * True if changes wait but the standby has applied none for several snapshot intervals. A standby that a control request (/_sim) has set as
- * not caught up does not count, unless `hold` has stopped the whole configuration too.
+ * True if changes wait but the standby has applied none for several snapshot intervals. Always false for a standby that a control request
+ * (/_sim) has set as not caught up, unless `hold` has stopped the whole configuration too.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;

@@ -51,7 +51,7 @@ type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
  */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
-/** One operation of a protection, such as an enrollment or an activation; the operation is running while `endedAt` is absent. */
+/** An operation of a disaster-readiness configuration, such as an enrollment or an activation. It is running while `endedAt` is absent. */
 export interface Operation {
   readonly operationId: string;
   readonly kind: OperationKind;
@@ -154,8 +154,8 @@ export interface Configuration {
   readonly standby?: Standby | undefined;
   readonly activationResult?: ActivationResult | undefined;
   /**
-   * Time at which a reset of the configuration began. From then on no operation continues; the configuration stays stored until the
-   * provider has cleaned up.
+   * Time at which a reset stopped all work of the configuration because the provider still had to clean up. The configuration stays stored
+   * until a later reset deletes it.
    */
   readonly fencedAt?: number | undefined;
   readonly told: ToldRecord;
@@ -173,7 +173,7 @@ export interface Happening {
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** True if this event leaves a disk that is retained for some time. */
   readonly retainsDisk?: true;
-  /** The target of an activation. The recovered environment is created when this event is stored. */
+  /** The activation target whose recovered environment is created when this event is stored. */
   readonly recovers?: Pinned;
 }
 

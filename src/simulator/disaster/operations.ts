@@ -37,7 +37,7 @@ export function runningActivation(configuration: Configuration): Operation | und
   return active?.kind === 'activation' ? active : undefined;
 }
 
-/** Replaces an operation of a configuration with its new version. */
+/** Returns a configuration in which the operation `changed` replaces its earlier version. */
 export function withOperation(configuration: Configuration, changed: Operation): Configuration {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
@@ -52,7 +52,7 @@ export function countsFailedSteps(phase: Phase): boolean {
 
 /**
  * Begins an operation. If `noted` is given, also adds an event of this kind to the configuration. The new operation becomes the active one.
- * Only a validation of an enrolled warm configuration does not, because the enrollment stays active there.
+ * The exception is a validation of an enrolled warm configuration: there the enrollment stays active.
  */
 export function begin(
   world: World,

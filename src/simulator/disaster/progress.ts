@@ -85,7 +85,8 @@ export function completeEnrollment(world: World, configuration: Configuration, o
 }
 
 /**
- * Makes up for copies that are missing at the end of an enrollment, because a control request (/_sim) skipped the phase that makes them.
+ * Makes the copies that are still missing when an enrollment completes. They are missing if a control request (/_sim) skipped the phase
+ * that makes them.
  */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
@@ -142,8 +143,7 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // From any other phase an activation moves to `promoting`: from `restoring`, or from a phase that only a control request (/_sim) can give
-  // it.
+  // From any other phase an activation moves to `promoting`: from `restoring`, or from a phase that only a control request (/_sim) can set.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
@@ -173,8 +173,8 @@ export function promote(configuration: Configuration, operation: Operation, now:
 }
 
 /**
- * Takes the standby out of a warm configuration once the standby has become the live environment, and stops scheduled snapshots and
- * validations. Does nothing for a cold configuration.
+ * Takes the standby out of a warm configuration once the standby has become the live environment. Also ends the enrollment and stops
+ * scheduled snapshots and validations. Does nothing for a cold configuration.
  */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
@@ -236,7 +236,7 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** Returns the first time of a schedule after `now`; skips the times that were missed, and keeps the interval. */
+/** Returns the next time of a schedule that lies after `now`. Times that were missed are skipped, and the interval stays the same. */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }

@@ -26,7 +26,7 @@ interface Agreed {
 
 const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
-/** Creates or edits a protection, and begins its enrollment. */
+/** Creates or edits a disaster-readiness configuration, and begins its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
   rejectIf(world, refusedNow(world, current, request) ?? brokenDuration(request.asked));

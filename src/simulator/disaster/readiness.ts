@@ -37,7 +37,7 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   /**
-   * Replaces the reason `chainRollover` or `catchingUp` by `rpoExceeded` once the protected recovery point is more than 12 hours past the
+   * Replaces the reason `chainRollover` or `catchingUp` with `rpoExceeded` once the protected recovery point is more than 12 hours past the
    * RPO target.
    */
   const excused = (said: StatedReadiness) =>

@@ -154,7 +154,7 @@ export function refusedReset(configuration: Configuration): string | undefined {
   return failing ? undefined : 'an activation is in progress: discard the activation and wait for its cleanup first';
 }
 
-/** Stops all work of a configuration for good, before a reset deletes the configuration. */
+/** Stops all work of a configuration for good, because a reset is about to delete it but must first wait for the provider's cleanup. */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
@@ -166,8 +166,8 @@ export function ownedDestinations(configuration: Configuration): number {
 }
 
 /**
- * Returns the last event of a configuration that is being deleted. If the configuration still owns a recovered environment, its disk is
- * retained.
+ * Returns the last event of a configuration that is being deleted. If the configuration still owns a recovered environment, the disk of
+ * that environment is retained.
  */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };

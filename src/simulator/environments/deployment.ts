@@ -29,7 +29,7 @@ const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,cus
   ',',
 );
 
-/** The fields of an app that determine which image it runs, if it runs a ready-made image. */
+/** The fields of an app that determine which image it runs, if the app is not built from source. */
 const imageFields = ['useImage', 'image'];
 
 /** Selects the pending changes that need a new version; a restart of the current version does not apply these changes. */
@@ -73,7 +73,7 @@ type Settles = (typeof settlesTo)[DeploymentKind];
 /** Values of an environment's status that the API documentation does not mention; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment, and records in the change log which request caused the deployment and which version it deploys. */
+/** Begins a deployment, and records in the change log what caused it, such as `build`, and which version it deploys. */
 export function begin(
   world: World,
   environment: Environment,

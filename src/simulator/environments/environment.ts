@@ -47,7 +47,7 @@ export interface Environment {
   readonly region: string;
   readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
-  /** The status, in lower case if it is a documented one: running, stopped or updating. */
+  /** The status of the environment. The documented values running, stopped and updating are in lower case. */
   readonly status: string;
   readonly resources: Required<ReturnType<typeof sizeFields>>;
   readonly createdAt: number;

@@ -40,7 +40,7 @@ export function single(world: World, name: string, value: unknown): unknown {
 }
 
 /**
- * Returns the answer to PATCH /contact-point or PATCH /alert. The simulator option `patch.response` decides if the answer contains the
+ * Returns the answer to PATCH /contact-point or PATCH /alert. The simulator option `patch.response` decides whether it contains the changed
  * object, only a message, or nothing.
  */
 export function patched(world: World, message: string, changed: object): AreaAnswer {

@@ -84,7 +84,7 @@ export class Journal {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Writes a new state file, whose only line contains the whole state, and replaces the old file by it. */
+  /** Writes a new state file, whose only line contains the whole state, and replaces the old file with it. */
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;

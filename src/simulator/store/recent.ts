@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** A change of a stored object. The new value is in the collection. */
+/** A change of a stored object. The new value is not here but in the collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
@@ -39,7 +39,7 @@ export class RecentChanges {
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Undoes all changes that were made after the time `moment` in `rows`, a copy of a collection's objects. */
+  /** In `rows`, a copy of the objects of a collection, undoes all changes that were made after the time `moment`. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

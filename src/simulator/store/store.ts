@@ -81,7 +81,7 @@ export class Store {
     return this.of(settings).get('readings')?.value as Readings;
   }
 
-  /** Replaces all data by saved data. */
+  /** Replaces all data with saved data. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
     this.#seed = saved.seed;

@@ -77,8 +77,8 @@ const instant: Reads<number> = (value, name) => {
 };
 
 /**
- * Validates the body of POST /disaster-readiness/activate. The target may be missing here, because its absence is rejected as a broken
- * business rule.
+ * Validates the body of POST /disaster-readiness/activate. The target may be missing here: a missing target is rejected later, with the
+ * status of a broken business rule.
  */
 export const activateBody = fields({
   ...reference,

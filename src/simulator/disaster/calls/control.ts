@@ -13,8 +13,8 @@ import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies one PATCH /_sim/configurations/ID to a configuration: first its conditions, then the steps of its operation, and last its
- * readiness. So a single request can prepare a step, take the step and set the readiness that follows.
+ * Applies a PATCH /_sim/configurations/ID: first the conditions that it sets, then a step of the operation, and last the readiness. A
+ * single request can thus prepare a step, take it, and set the readiness that follows.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);

@@ -15,7 +15,7 @@ import { assembled, configurations, recoveryPoints, type StoredConfiguration } f
 
 const DEFAULT_LIMIT = 50;
 
-/** Handles GET /disaster-readiness/sources, which lists the environments of an account and tells if each can be protected. */
+/** Handles GET /disaster-readiness/sources, which lists the environments of an account and says whether each of them can be protected. */
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);

@@ -76,7 +76,7 @@ function changedApp(at: FormPlace): FormValues {
   return { useImage: true, image: nextTag(app.image ?? 'registry.example/demo/app') };
 }
 
-/** Replaces the number at the end of an image tag by the next number. */
+/** Replaces the number at the end of an image tag with the next number. */
 function nextTag(image: string): string {
   const [, name = image, tag = '0'] = /^(.*):(\d+)$/.exec(image) ?? [];
   return `${name}:${Number(tag) + 1}`;
