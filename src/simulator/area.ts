@@ -39,7 +39,7 @@ export interface Caller {
   readonly memberships: readonly MembershipRecord[];
 }
 
-/** A public request with its caller, as the handler of the route receives it. */
+/** A public request as the handler of its endpoint receives it, with its caller and the effects of faults. */
 export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
@@ -54,7 +54,10 @@ export interface AreaCall {
 /** The answer of a route's handler. Simulator options may still change the body before it is sent. */
 export interface AreaAnswer {
   readonly body?: unknown;
-  /** The error to answer with. A handler that returns this error keeps its changes; a handler that throws an error changes nothing. */
+  /**
+   * The error that the client receives. If a handler returns the error, the handler's changes are kept; if it throws the error, they are
+   * undone.
+   */
   readonly refusal?: RequestRefusal;
 }
 
@@ -70,8 +73,9 @@ export interface Route {
   /** The scopes that a token needs for this endpoint: all of them. */
   readonly scopes: readonly Scope[];
   /**
-   * The fields that the API documents for this endpoint: in the body for POST and PATCH, in the query for GET and DELETE. The simulator
-   * option `fields.unknown` decides if a request with other fields is refused. Undefined if the handler itself refuses other fields.
+   * The names of the fields that the API documents for this endpoint: body fields for POST and PATCH, query parameters for GET and DELETE.
+   * The simulator option `fields.unknown` decides whether a request with other fields is refused. Undefined if the handler itself refuses
+   * them.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
@@ -128,8 +132,8 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates how much work the repeating timers of this area cause in `ms` milliseconds, counted in runs of a small timer. The clock
-   * refuses to advance by a time that causes too much work.
+   * Estimates how much work the repeating timers of this area cause while the clock advances by `ms` milliseconds. The unit is one run of a
+   * small timer. The clock refuses an advance that causes too much work.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

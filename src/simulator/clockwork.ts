@@ -16,7 +16,10 @@ export type ClockMode = 'real' | 'virtual';
 export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
-/** The largest amount of timer work that one advance of the clock may cause: about 15 seconds of computing. */
+/**
+ * The largest amount of timer work that one advance of the clock may cause, in runs of a small timer. This much work takes about 15 seconds
+ * to compute.
+ */
 const mostWork = 2_500_000;
 const sliceMs = 20;
 
@@ -38,7 +41,10 @@ export class Clockwork {
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
   #stopped = false;
-  /** Settles when no request is advancing the clock. A request that advances the clock waits for this promise first. */
+  /**
+   * A promise that settles once no request is advancing the clock. Each request to advance the clock waits for it first, so that one
+   * advance runs after the other.
+   */
   #advancing: Promise<unknown> = Promise.resolve();
 
   constructor(parts: ClockworkParts) {
@@ -100,8 +106,8 @@ export class Clockwork {
   }
 
   /**
-   * Returns undefined if the clock may advance by `ms`; otherwise returns the longest time, in milliseconds, by which the clock may
-   * advance.
+   * Returns undefined if the clock may advance by `ms` milliseconds at once. If that would cause too much work, returns the longest time in
+   * milliseconds by which it may advance.
    */
   tooMuchFor(ms: number): number | undefined {
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
@@ -123,7 +129,7 @@ export class Clockwork {
     this.#stopped = true;
   }
 
-  /** Resolves when all stored changes are on disk. */
+  /** Resolves when all changes have reached the disk; undefined if the simulator has no state file. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();
@@ -165,7 +171,10 @@ export class Clockwork {
     this.store.transact(moment, undefined, (world) => world.of(settings).put({ key: 'clock', value: moment }));
   }
 
-  /** Fires the timers that are due by `until`, but stops at the wall time `wallEnd`; returns true if due timers are left. */
+  /**
+   * Fires the timers that are due by the clock time `until`, but stops at the wall time `wallEnd`. Returns true if some of these timers
+   * have not fired yet.
+   */
   #fireUntil(until: number, wallEnd = Infinity): boolean {
     for (let timer = this.store.nextTimer(); timer !== undefined && timer.at <= until; timer = this.store.nextTimer()) {
       if (performance.now() > wallEnd) return true;

@@ -71,7 +71,7 @@ const registry = {
 
 type Registry = typeof registry;
 
-/** The type of an option's value: any number if the default is a number; otherwise exactly one of the given values. */
+/** The type of an option's value: a listed number stands for any number, and a listed word for itself. */
 type AnyOf<Value> = Value extends number ? number : Value;
 
 /** The values of all simulator options, by name. */
@@ -81,7 +81,9 @@ export type Readings = {
     : never;
 };
 
-/** Lists every simulator option with its possible values for users; N stands for any whole number. */
+/**
+ * Lists every simulator option with its description and its possible values, as users see them. The value N stands for any whole number.
+ */
 export const everyReading = Object.entries(registry).map(([name, [does, ...values]]) => {
   const isAmount = values.some((value) => typeof value === 'number');
   return { name, does, values: isAmount ? [String(values[0]), 'N'] : values.map(String) };

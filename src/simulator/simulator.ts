@@ -77,11 +77,11 @@ export function createSimulator(options: SimulatorOptions = {}) {
     advance: (ms: number) => clockwork.advance(ms),
     /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Replaces the simulator's data by the given data, or by the data with which the simulator started. */
+    /** Replaces the simulator's data with the given data, or with the data with which the simulator started. */
     reset,
     /** The simulator's data and its change log, for tests. */
     store: clockwork.store,
-    /** Returns the maximum body size for a URL, in bytes. */
+    /** Returns the maximum length of a request body in bytes, which depends on the URL of the request. */
     longestBody: (url: string) => (url.startsWith(controlPrefix) ? longestControlBody : longestBody),
     /** Interrupts a long advance of the clock, because the simulator is about to close. */
     stop: () => clockwork.stop(),
@@ -104,7 +104,7 @@ function moveTimers(world: SavedWorld, now: number): SavedWorld {
   return { ...withRows(world, timers, rows), now };
 }
 
-/** Removes the change log and the faults from saved data, because a reset does not restore them. */
+/** Removes the change log and the faults from the data that a reset loads, because a reset starts without them. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...withRows(world, faults, []), ledger: [], ledgerSeq: 0 };
 }

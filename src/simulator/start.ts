@@ -47,7 +47,7 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Runs `work`; converts an error into a `BadOption` with the message that `said` returns. */
+/** Runs `work`. If it throws an error, throws a `BadOption` instead; `said` makes the new message from the old one. */
 function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();

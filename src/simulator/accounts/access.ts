@@ -52,7 +52,7 @@ export function permittedIn(call: AreaCall, accountId: string, permission: Permi
 }
 
 /**
- * Returns the current account of the caller, which is used when a request has no accountId; fails with 404 if the user of this token has no current account.
+ * Returns the caller's current account, which is used when a request has no accountId. Fails with 404 if the token has no current account.
  */
 export function currentAccount(call: AreaCall): string {
   return found(call.caller.token.currentAccountId, 'the user of this token has no current account');

@@ -44,7 +44,7 @@ export interface MembershipRecord extends Required<ReturnType<typeof membershipF
   readonly allowedAppEnvIds: readonly string[];
 }
 
-/** A permission that even an admin of an account has only if it was granted explicitly. */
+/** A permission that is granted to each membership separately. The admin role does not include it. */
 export type Permission = MembershipRecord['permissions'][number];
 
 /** All memberships in the simulator's data, indexed by token and by account. */

@@ -50,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** The calculation that combines the values of several containers into one value. */
+  /** How the values of several containers are combined into one value, for example by their mean or maximum. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
@@ -74,7 +74,7 @@ export const metricFields = fields({
   pods: list(number(), { max: 1000 }),
 });
 
-/** A metric of an environment whose value a control request has set. */
+/** The value of an environment's metric, set by a control request (/_sim). */
 export type Metric = Required<ReturnType<typeof metricFields>>;
 
 /** All metric values that control requests have set; a metric without a stored value has no data. */
@@ -85,7 +85,10 @@ function metricKey({ appEnvId, metric }: Pick<Metric, 'appEnvId' | 'metric'>): s
   return `${appEnvId}/${metric}`;
 }
 
-/** Combines the values of several pods into the one value that an alert compares with its threshold. */
+/**
+ * Returns the value of a metric that an alert compares with its threshold. If the metric has one value for each pod, these are combined
+ * into one.
+ */
 function observed(metric: Metric | undefined, aggregation: Alert['aggregation']): number | null | 'error' {
   if (metric === undefined) return null;
   const { value, pods } = metric;
@@ -113,10 +116,10 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The cached state of the alert, which clients see; a change of `liveState` may reach the cached state later. */
+  /** The state of the alert that clients see. It may lag behind `liveState`, the state that the last evaluation found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
-  /** The state that the simulator found when it last evaluated the alert. */
+  /** The state that the last evaluation of the alert found. */
   readonly liveState: AlertState;
   /** The time since which the alert's condition has been met without interruption; undefined while the condition is not met. */
   readonly metSince?: number | undefined;
@@ -195,7 +198,7 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates the work of evaluating all alerts every 15 seconds over `ms` milliseconds of clock time. */
+/** Estimates how much work the evaluation of all alerts, every 15 seconds, causes while the clock advances by `ms` milliseconds. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
@@ -216,8 +219,8 @@ export function evaluateAll(world: World): void {
 }
 
 /**
- * Returns an alert with changed fields. If the alert's condition changed, the new condition must be met for the whole duration before the
- * alert fires.
+ * Returns the alert `changed`. If its condition differs from before, the new condition must be met for the whole duration before the alert
+ * fires.
  */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);

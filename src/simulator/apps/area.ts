@@ -70,7 +70,10 @@ function deleteApp(call: AreaCall): AreaAnswer {
   return ok({ message: 'App deleted' });
 }
 
-/** Rejects the deletion of an app whose sandbox workloads are not terminated, and records in the app that its deletion has started. */
+/**
+ * Rejects the deletion of an app whose sandbox workloads have not been terminated yet, and records in the app that its deletion has
+ * started.
+ */
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';

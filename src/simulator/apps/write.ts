@@ -13,7 +13,7 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that need individual checks; the last four fields are only for Databases & Services. */
+/** The fields of POST /app that are checked one by one; the last four are only for Databases & Services. */
 const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
 /** All fields that POST /app accepts. */
@@ -65,8 +65,8 @@ function refuseStartup(body: BodyFields): void {
 }
 
 /**
- * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if an environment field has the wrong
- * type.
+ * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if one of the fields for managed services
+ * has the wrong type.
  */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
@@ -109,7 +109,7 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that can change an app. */
+/** The fields of PATCH /app that change a setting of the app. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** All fields that PATCH /app accepts. */
@@ -176,7 +176,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the fields of an app that a request cleared with an empty string or an empty object. */
+/** Removes the settings of an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;

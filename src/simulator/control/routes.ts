@@ -21,7 +21,10 @@ import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
 import type { StartWorld } from '../worlds.ts';
 
-/** A control route that reads or changes the whole simulator, such as its clock; its handler opens its own transactions if needed. */
+/**
+ * A control route that reads or changes the whole simulator, such as its clock. Its handler is not run in a transaction, but opens
+ * transactions itself if it needs them.
+ */
 interface OwnRoute extends Omit<ControlRoute, 'handle'> {
   readonly own: (call: Pick<ControlCall, 'query' | 'body'>) => AreaAnswer | Answered | Stream | Promise<AreaAnswer>;
 }

@@ -38,8 +38,8 @@ export const disasterReadiness: Area = {
 };
 
 /**
- * Estimates the work of scheduled snapshots and validations in `ms` milliseconds. A snapshot counts as 5 small timers, or as 10 if there is
- * a warm standby; a validation counts as 20.
+ * Estimates how much work scheduled snapshots and validations cause while the clock advances by `ms` milliseconds. The unit is one run of a
+ * small timer: a snapshot counts as 5, or 10 if there is a warm standby, and a validation counts as 20.
  */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>
@@ -48,7 +48,7 @@ function workIn(world: World, ms: number): number {
   return ms * rows.reduce((sum, configuration) => sum + work(configuration), 0);
 }
 
-/** Carries out everything that is due for a disaster-readiness configuration when the timer of the configuration fires. */
+/** Carries out every action of a disaster-readiness configuration that is due when the configuration's timer fires. */
 function wake(world: World, { configurationId }: { readonly configurationId: string }): void {
   const configuration = configurationOf(world, configurationId);
   if (configuration === undefined) return;

@@ -1,5 +1,5 @@
-// Creates the copies of a source environment: recovery points and, for a warm protection, the standby that applies them. A new copy
-// replaces a readiness that a control request (/_sim) has set.
+// Creates the copies of a source environment: its recovery points and, in a warm configuration, the standby to which they are applied. If a
+// control request (/_sim) has set the readiness, a new copy makes the simulator compute it again.
 import { hash as hashWith } from 'node:crypto';
 
 import type { World } from '../store/store.ts';
@@ -14,8 +14,8 @@ const KEPT = 1_000;
 const FULL_COPY_BYTES = 100_000_000;
 
 /**
- * Takes a snapshot of the source as of `cutoffAt`. A warm standby puts the snapshot into its queue of changes, and applies the changes one
- * after the other.
+ * Takes a snapshot of the source, which becomes a recovery point with the time `cutoffAt`. In a warm configuration it is also queued as a
+ * change, and the standby applies the queued changes one after the other.
  */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const { configurationId } = configuration;
@@ -64,7 +64,7 @@ export function selectablePoints(configuration: Configuration): readonly Recover
   return [{ ...point, operationId: receiverOperationId }];
 }
 
-/** True if the size of the source environment was the same when the recovery point was taken as when the protection was last configured. */
+/** True if the source environment had the same size when the recovery point was taken as when its protection was last configured. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }
@@ -74,24 +74,29 @@ export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
-// Runs a warm standby, which applies a first copy and then every change in order. Its machine grows when changes take too long, and shrinks
-// again later. A change of size restarts the machine before the next change.
+// Runs a warm standby. It applies a first copy and then every change of the source, in order. A large first copy or slow changes give it a
+// larger machine; later it gets a standard one again. Resizing restarts the machine before the next change is applied.
 
-/** How long a standby takes to restart when its machine is resized. */
+/** How long the machine of a standby takes to restart when it is resized. */
 const RESTART_MS = 30 * SECOND;
 
-/** The size in bytes from which the first copy gets a larger machine. */
+/** The size in bytes from which a first copy counts as large, so that its standby gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
-/** Number of consecutive quick changes after which a machine that was enlarged for the first copy shrinks to the standard size. */
+/**
+ * Number of quickly applied changes in a row after which a standby goes back to a standard machine, if a large first copy gave it a larger
+ * one.
+ */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
-/** Number of consecutive quick changes after which a machine that was enlarged because of slow changes shrinks to the standard size. */
+/**
+ * Number of quickly applied changes in a row after which a standby goes back to a standard machine, if slow changes gave it a larger one.
+ */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** Number of snapshot intervals without an applied change after which a standby counts as making no progress. */
+/** Number of snapshot intervals that may pass without an applied change before a standby counts as making no progress. */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
 /** Returns the initial values of a standby that waits for its first copy. */
@@ -132,7 +137,7 @@ function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
-/** Finishes the change that a standby is applying; the recovery point of this change becomes the protected one. */
+/** Completes the change that a standby is applying. The recovery point of this change becomes the protected one. */
 export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
@@ -181,16 +186,16 @@ export function caughtUp(standby: Standby): boolean {
 }
 
 /**
- * True if a standby has fallen behind: its first copy is not done, more than one change waits, or a control request (/_sim) holds the
- * standby back.
+ * True if a warm standby has fallen behind its source: its first copy is not done, more than one change waits to be applied, or a control
+ * request (/_sim) has set it as not caught up.
  */
 export function fallenBehind(standby: Standby): boolean {
   return !standby.firstCopyDone || standby.heldBehind || standby.backlog.length > 1;
 }
 
 /**
- * True if changes wait but the standby has applied none for several snapshot intervals. A standby that a control request (/_sim) has
- * stopped counts as making progress, unless the request stopped the whole configuration (`hold`).
+ * True if changes wait but the standby has applied none for several snapshot intervals. Always false for a standby that a control request
+ * (/_sim) has set as not caught up, unless `hold` has stopped the whole configuration too.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
@@ -203,15 +208,16 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
 // applied change.
 
 /**
- * True if the reason of a readiness permits a missed RPO target for up to 12 hours: a full copy is running, or the standby is catching up.
+ * True if the reason of a readiness excuses a missed RPO target for up to 12 hours. Two reasons do: a full copy is running
+ * (`chainRollover`), or the standby is catching up (`catchingUp`).
  */
 export function isExcuse({ state, reason }: StatedReadiness): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');
 }
 
 /**
- * True if scheduled snapshots are suspended, because the readiness that a control request (/_sim) has set says that a full copy is running
- * or the standby is catching up.
+ * True if scheduled snapshots are suspended: a control request (/_sim) has set a readiness according to which a full copy is running or the
+ * standby is catching up.
  */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
   return readiness !== undefined && isExcuse(readiness);
@@ -223,8 +229,8 @@ export function withoutToldReadiness(configuration: Configuration): Configuratio
 }
 
 /**
- * Removes a readiness that a control request (/_sim) has set, after a validation or an applied change. A readiness with the reason
- * `chainRollover` or `catchingUp` stays until the next snapshot.
+ * Removes a readiness that a control request (/_sim) has set, because a validation or an applied change gives new evidence. A readiness
+ * with the reason `chainRollover` or `catchingUp` stays until the next snapshot.
  */
 export function withEvidence(configuration: Configuration): Configuration {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);

@@ -3,8 +3,8 @@
 // about 20 seconds.
 
 /**
- * The kind of a disaster-readiness operation. The enrollment of a warm configuration does not end, because it keeps feeding changes to the
- * standby.
+ * The kind of a disaster-readiness operation. An enrollment prepares the protection of an environment: it makes the first copy and checks
+ * it. In a warm configuration it then stays open, because it feeds changes to the standby.
  */
 export type OperationKind = 'enrollment' | 'validation' | 'activation';
 
@@ -41,10 +41,10 @@ export const HOUR = 60 * MINUTE;
 /** One day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** Delay before a failed step is tried again; six failed steps take about 15 minutes. */
+/** Delay before a failed step is retried. Six failed steps in a row therefore take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
-/** Time for which the disk of a machine is kept after the machine was removed. */
+/** How long a disk is kept after its machine was removed. */
 export const DISK_RETENTION_MS = 5 * MINUTE;
 
 const LENGTHS: Readonly<Record<OperationKind, Partial<Readonly<Record<Phase, number>>>>> = {

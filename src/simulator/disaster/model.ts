@@ -12,12 +12,13 @@ export interface TargetNames {
 }
 
 /**
- * The settings of a configuration, with every default filled in. Without a storageCredentialId the copies use the storage of the source.
+ * The settings of a configuration, with every default filled in. If storageCredentialId is absent, the copies use the storage of the
+ * source.
  */
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** Facts about a source environment that its protection stores, in case the source is deleted. */
+/** The data about a source environment that its configuration stores, in case the environment is deleted. */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
 /** A recovery point: a moment in the past to which a source environment can be recovered. */
@@ -27,13 +28,13 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  /** The sizes of the source environment when the point was taken; a recovery allocates the same sizes. */
+  /** The sizes of the source environment when the point was taken. Clients may see them as `retainedSizing`. */
   readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
 }
 
-/** The recovery point and the target of an activation, which do not change while the activation runs. */
+/** The recovery point and the target of an activation. They are fixed when the activation begins. */
 export interface Pinned {
   readonly pointId: string;
   readonly cutoffAt: number;
@@ -42,13 +43,15 @@ export interface Pinned {
   readonly targetAppId: string;
 }
 
-/** The result of an isolated validation; `cleanupUnverifiable` means that the temporary target of the validation may still exist. */
+/** The result of an isolated validation. `cleanupUnverifiable` means that the validation's temporary target may still exist. */
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
-/** The progress of cleaning up the temporary target of a validation, which clients may ignore. */
+/**
+ * The cleanup of a validation's temporary target as it was last observed. It is advisory: it does not prove that the target was deleted.
+ */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
-/** One operation of a protection, such as an enrollment or an activation; the operation is running while `endedAt` is absent. */
+/** An operation of a disaster-readiness configuration, such as an enrollment or an activation. It is running while `endedAt` is absent. */
 export interface Operation {
   readonly operationId: string;
   readonly kind: OperationKind;
@@ -109,7 +112,7 @@ export interface StatedReadiness {
   readonly reason?: string | undefined;
 }
 
-/** The simulated conditions of a configuration that stay in effect after the control request (/_sim) which set them. */
+/** The simulated conditions that a configuration stores exactly as a control request (/_sim) has sent them. */
 type Lasting = Omit<Circumstances, 'standby' | 'nextPhase' | 'setPhase' | 'pendingCleanup'>;
 
 /** All conditions of a configuration that control requests (/_sim) have set, such as failing steps. */
@@ -119,11 +122,14 @@ export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lastin
   readonly applySeconds: number;
   readonly firstCopyBytes: number;
   readonly pendingCleanup?: CleanupRecord | undefined;
-  /** The id of the operation that was running when a control request set `failSteps`; the steps of this operation fail in every phase. */
+  /**
+   * The id of the operation that was running when a control request (/_sim) set `failSteps`. The steps of this operation fail in every
+   * phase.
+   */
   readonly failingOperationId?: string | undefined;
 };
 
-/** The protection of one environment: its settings, operations, recovery points and standby. */
+/** The disaster-readiness configuration of one environment: its settings, operations, recovery points and standby. */
 export interface Configuration {
   readonly configurationId: string;
   readonly accountId: string;
@@ -136,35 +142,38 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The id of the completed enrollment of a warm configuration. This enrollment stays active, because it feeds changes to the standby. */
+  /** The id of the completed enrollment of a warm configuration. It stays the active operation, because it feeds changes to the standby. */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
   readonly pointsTaken: number;
-  /** Start and end of a full copy that replaces a broken chain of snapshots. */
+  /** Start and end of the full copy that is replacing a broken chain of snapshots; absent if there is no such copy. */
   readonly rollover?: { readonly startedAt: number; readonly doneAt: number } | undefined;
   readonly nextSnapshotAt?: number | undefined;
   readonly nextValidationAt?: number | undefined;
   readonly standby?: Standby | undefined;
   readonly activationResult?: ActivationResult | undefined;
   /**
-   * Time at which a reset of the configuration began. From then on no operation continues; the configuration stays stored until the
-   * provider has cleaned up.
+   * Time at which a reset stopped all work of the configuration because the provider still had to clean up. The configuration stays stored
+   * until a later reset deletes it.
    */
   readonly fencedAt?: number | undefined;
   readonly told: ToldRecord;
-  /** The events of the configuration since it was last stored; the events are not stored with the configuration. */
+  /** The events since the configuration was last stored. They are written to the change log and not into the stored configuration. */
   readonly happenings?: readonly Happening[];
 }
 
-/** An event of a configuration: it becomes a line in the change log, and may affect disks and environments. */
+/**
+ * An event of a configuration, such as the end of an operation. It is written to the change log. It may also retain a disk or create a
+ * recovered environment.
+ */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** True if a disk is retained from this event on. */
+  /** True if this event leaves a disk that is retained for some time. */
   readonly retainsDisk?: true;
-  /** The activation whose recovered environment becomes live with this event. */
+  /** The activation target whose recovered environment is created when this event is stored. */
   readonly recovers?: Pinned;
 }
 
@@ -178,7 +187,8 @@ export interface RetainedDisk {
 }
 
 /**
- * An accepted request and its requestId. A repeated request with the same payload gets the same receipt; a different payload is rejected.
+ * A disaster-readiness request that was accepted, with its requestId. A repeated request with the same payload gets the same receipt; a
+ * different payload is rejected.
  */
 export interface CallRecord {
   readonly accountId: string;

@@ -1,9 +1,11 @@
-// Manages the operations of a configuration: finds the operation that runs or that is shown as active, and begins and ends operations.
+// Manages the operations of a configuration: begins and ends them, and finds the one that is running or active.
 import type { World } from '../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
-/** Number of newest operations that a configuration keeps. Activations and running operations are always kept. */
+/**
+ * Number of newest operations that a configuration keeps. Older operations are dropped, except activations and operations that are running.
+ */
 const REMEMBERED = 50;
 
 /** Adds events to a configuration; the events are written to the change log when the configuration is stored. */
@@ -17,8 +19,8 @@ export function operationOf(configuration: Configuration, operationId: string | 
 }
 
 /**
- * True if an operation still has steps to do. With a warm standby, the enrollment stays open to copy changes to the standby; it then has
- * no more steps.
+ * True if an operation still has steps to do. The enrollment of a warm configuration stays open after its last step, because it feeds
+ * changes to the standby, but it has no more steps.
  */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
@@ -35,7 +37,7 @@ export function runningActivation(configuration: Configuration): Operation | und
   return active?.kind === 'activation' ? active : undefined;
 }
 
-/** Replaces an operation of a configuration with its new version. */
+/** Returns a configuration in which the operation `changed` replaces its earlier version. */
 export function withOperation(configuration: Configuration, changed: Operation): Configuration {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
@@ -49,8 +51,8 @@ export function countsFailedSteps(phase: Phase): boolean {
 }
 
 /**
- * Begins an operation and adds an event of the kind `noted`. The new operation becomes the active one, except for a validation of a warm
- * configuration: its enrollment stays active.
+ * Begins an operation. If `noted` is given, also adds an event of this kind to the configuration. The new operation becomes the active one.
+ * The exception is a validation of an enrolled warm configuration: there the enrollment stays active.
  */
 export function begin(
   world: World,
@@ -88,8 +90,8 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 }
 
 /**
- * Ends an operation. If it was the active operation, the next operation may begin; in a warm configuration, the enrollment becomes active
- * again.
+ * Ends an operation. If it was the active one, the configuration then has no active operation, and another can begin. In a warm
+ * configuration, the enrollment becomes active again.
  */
 export function end(
   configuration: Configuration,

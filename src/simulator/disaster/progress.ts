@@ -1,6 +1,7 @@
-// Advances the operations of a configuration as time passes. A step that succeeds moves its operation on; a failed step is tried again. A
-// step fails if the region that it needs is down or if the name of the new app is taken. A control request (/_sim) can also make the next
-// steps fail: in every phase of the operation that is running at that time, or, if none is running, in later steps that need a region.
+// Advances the operations of a configuration step by step. After a step that succeeds, its operation moves on; a step that fails is retried
+// later. A step fails if a region that it needs is down, or if the recovered environment cannot be created. A control request (/_sim) can
+// also make the next steps fail. They then fail in every phase of the operation that is running at that time; if none is running, the next
+// steps that need a region fail.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
@@ -10,7 +11,7 @@ import { begin, busyOperation, countsFailedSteps, end, enter, happened, runningA
 import { waitUntil, withOperation } from './operations.ts';
 import { destinationUp, handoffPossible, nativeEngine, sourceReachable } from './surroundings.ts';
 
-/** Takes one step of an operation, which succeeds or fails. */
+/** Takes the next step of an operation, or records that the step failed. A failed step is retried later. */
 export function step(world: World, configuration: Configuration, operation: Operation): Configuration {
   if (stepFails(world, configuration, operation)) return failStep(configuration, operation, world.now);
   const steps = { enrollment: enrollmentStep, validation: validationStep, activation: activationStep };
@@ -67,7 +68,7 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
 }
 
 /**
- * Marks a protection as enrolled. The enrollment of a cold protection ends; the enrollment of a warm protection stays active, because it
+ * Marks a configuration as enrolled. The enrollment of a cold configuration ends here. In a warm configuration it stays active, because it
  * feeds changes to the standby.
  */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
@@ -83,7 +84,10 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies that an enrollment lacks because a control request (/_sim) skipped the phase in which they are made. */
+/**
+ * Makes the copies that are still missing when an enrollment completes. They are missing if a control request (/_sim) skipped the phase
+ * that makes them.
+ */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -114,7 +118,7 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** Records that the temporary target of a validation may still exist. The validation does not end, so that no recovery can begin. */
+/** Records that the temporary target of a validation may still exist. The validation stays open, so that no recovery can begin. */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -139,18 +143,19 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In any other phase, either the copy has been restored, or a control request (/_sim) has set a phase that an activation normally does
-  // not have.
+  // From any other phase an activation moves to `promoting`: from `restoring`, or from a phase that only a control request (/_sim) can set.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
-/** Ends a discarded activation after its cleanup. The disk of the recovered environment is retained for some time. */
+/** Ends an activation that was discarded or has failed. The disk of its recovered environment is retained for some time. */
 export function returnToProtection(configuration: Configuration, operation: Operation, now: number): Configuration {
   const outcome = operation.discardedAt === undefined ? 'failed' : 'discarded';
   return end(configuration, operation, outcome, now, { retainsDisk: true });
 }
 
-/** Creates the recovered environment and ends its activation, which can no longer be discarded. */
+/**
+ * Completes an activation, which can then no longer be discarded. The recovered environment is created when the configuration is stored.
+ */
 export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { operationId, pinned } = operation;
   if (pinned === undefined) return configuration;
@@ -167,7 +172,10 @@ export function promote(configuration: Configuration, operation: Operation, now:
   return end(promoted, operation, 'succeeded', now);
 }
 
-/** Removes the standby of a warm configuration after the standby went live, and ends the schedules of snapshots and validations. */
+/**
+ * Takes the standby out of a warm configuration once the standby has become the live environment. Also ends the enrollment and stops
+ * scheduled snapshots and validations. Does nothing for a cold configuration.
+ */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
   const operations = configuration.operations.map((operation) =>
@@ -179,8 +187,8 @@ function withoutStandby(configuration: Configuration, now: number): Configuratio
   return { ...configuration, ...ended, nextValidationAt: undefined, operations };
 }
 
-// Carries out the events of a configuration that are due, in the order of their times. Each configuration has one timer, which is set to
-// the time of its next event.
+// Carries out the scheduled actions of a configuration, such as steps and snapshots, in the order of their times. Each configuration has
+// one timer, which is set to the time of its next action.
 
 /** Duration of a full copy that replaces a broken chain of snapshots. */
 const ROLLOVER_MS = 60 * SECOND;
@@ -190,7 +198,7 @@ interface Due {
   readonly happen: (world: World, configuration: Configuration) => Configuration;
 }
 
-/** Carries out every event of a configuration that is due, in the order of their times. */
+/** Carries out every scheduled action of a configuration that is due, in the order of their times. */
 export function tick(world: World, before: Configuration): Configuration {
   let configuration = before;
   for (let due = earliest(before); due !== undefined && due.at <= world.now; due = earliest(configuration)) {
@@ -200,8 +208,8 @@ export function tick(world: World, before: Configuration): Configuration {
 }
 
 /**
- * Finds the next event of a configuration; undefined if there is none, for example during a reset or while a control request (/_sim) holds
- * the configuration.
+ * Finds the next scheduled action of a configuration, such as a step or a snapshot. Returns undefined if there is none, for example during
+ * a reset or while a control request (/_sim) has stopped the configuration with `hold`.
  */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
@@ -228,7 +236,7 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** Returns the first time of a schedule after `now`; skips the times that were missed, and keeps the interval. */
+/** Returns the next time of a schedule that lies after `now`. Times that were missed are skipped, and the interval stays the same. */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }

@@ -26,7 +26,7 @@ interface Agreed {
 
 const UNTOLD: ToldRecord = { failSteps: 0, hold: false, applySeconds: 5, firstCopyBytes: 100_000_000 };
 
-/** Creates or edits a protection, and begins its enrollment. */
+/** Creates or edits a disaster-readiness configuration, and begins its enrollment. */
 export function protect(world: World, current: Configuration | undefined, request: ProtectionRequest): Configuration {
   const source = sourceOf(world, request.environment);
   rejectIf(world, refusedNow(world, current, request) ?? brokenDuration(request.asked));
@@ -61,8 +61,8 @@ const LONGEST_MS = 30 * DAY;
 const DURATIONS = ['snapshotIntervalMs', 'validationIntervalMs', 'rpoTargetMs', 'rtoTargetMs'] as const;
 
 /**
- * Returns an error message if an interval or a target time of a request is out of bounds, or if its snapshot interval matches no schedule;
- * otherwise undefined.
+ * Returns an error message if an interval or a target time of a request is out of bounds, or if its snapshot interval is not a supported
+ * schedule. Returns undefined if all are valid.
  */
 function brokenDuration(asked: AskedSettings): string | undefined {
   const isBroken = (ms = MINUTE) => !Number.isInteger(ms) || ms < MINUTE || ms > LONGEST_MS;
@@ -178,7 +178,10 @@ function edited(world: World, current: Configuration, agreed: Agreed): Configura
   );
 }
 
-/** True if an edit leaves the region, mode and storage of the copies unchanged; otherwise the configuration loses its recovery points. */
+/**
+ * True if the new settings leave the region, mode and storage of the copies unchanged. Otherwise the configuration loses its recovery
+ * points.
+ */
 function keepsCopies({ settings: before }: Configuration, after: ConfigurationSettings): boolean {
   const places = ['destinationRegion', 'mode', 'storageCredentialId'] as const;
   return places.every((name) => before[name] === after[name]);
@@ -198,7 +201,10 @@ function renamed(world: World, standby: Standby, before: Configuration, { target
   return { ...standby, targetAppId: target.createNewApp ? world.id('app') : before.source.appId };
 }
 
-/** Returns the time of the next scheduled validation. If an edit changes the validation interval, the new interval begins now. */
+/**
+ * Returns the time of the next scheduled validation after the settings were edited. If the edit changes the validation interval, the new
+ * interval begins now.
+ */
 function rescheduled(world: World, { nextValidationAt, settings }: Configuration, agreed: Agreed): number | undefined {
   const { validationIntervalMs } = agreed.settings;
   const isSame = nextValidationAt === undefined || validationIntervalMs === settings.validationIntervalMs;

@@ -1,18 +1,22 @@
-// Computes the readiness of a protection for each request. Unknown, expired or failed evidence never counts as ready.
+// Computes the readiness of a disaster-readiness configuration for each request. Unknown, expired or failed evidence never counts as ready.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './model.ts';
 import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
 import { isBusy } from './operations.ts';
 
 /**
- * Time after the RPO target for which a readiness keeps the reason `chainRollover` or `catchingUp`; after it, the reason is `rpoExceeded`.
+ * How long after a missed RPO target a readiness may keep the reason `chainRollover` or `catchingUp`. After this time, the reason is
+ * `rpoExceeded`.
  */
 const EXCUSE_MS = 12 * HOUR;
 
 /** Number of validation intervals after which the result of a validation expires. */
 const VALIDATION_EXPIRES_AFTER_INTERVALS = 2;
 
-/** Computes the readiness of a configuration at a time: its state, and the reason if the state is not `ready`. */
+/**
+ * Computes the readiness of a configuration at the time `now`: its state, the reason if there is one, its warnings, and the age of the
+ * protected recovery point.
+ */
 export function readinessAt(configuration: Configuration, now: number) {
   const { told, standby } = configuration;
   const point = protectedPoint(configuration);
@@ -22,7 +26,10 @@ export function readinessAt(configuration: Configuration, now: number) {
   return { state, reason, warnings, cutoffAt: point?.cutoffAt, recoveryPointAgeMs };
 }
 
-/** Returns the readiness state of a configuration and its reason: the first condition that is met decides. */
+/**
+ * Returns the readiness state of a configuration and its reason. The conditions are checked one after the other, and the first one that is
+ * met decides.
+ */
 function verdict(configuration: Configuration, point: RecoveryPoint | undefined, now: number): StatedReadiness {
   const { told, operations, enrolled, lastCheck, settings, standby, rollover } = configuration;
   const enrollment = operations.findLast(({ kind }) => kind === 'enrollment');
@@ -30,7 +37,8 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   /**
-   * Replaces the reason `chainRollover` or `catchingUp` by `rpoExceeded` when the newest point is more than 12 hours past the RPO target.
+   * Replaces the reason `chainRollover` or `catchingUp` with `rpoExceeded` once the protected recovery point is more than 12 hours past the
+   * RPO target.
    */
   const excused = (said: StatedReadiness) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)

@@ -7,10 +7,10 @@ import { DISK_RETENTION_MS } from './durations.ts';
 import type { CallRecord, Configuration, Happening, RecoveryPoint, RetainedDisk } from './model.ts';
 import { bringToLife } from './surroundings.ts';
 
-/** A configuration as it is stored: without its recovery points, which are separate objects. */
+/** A configuration as it is stored: without its recovery points, which are separate objects, and without its new events. */
 export type StoredConfiguration = Omit<Configuration, 'points' | 'happenings'>;
 
-/** All protections in the simulator's data, indexed by account and by source environment. */
+/** All disaster-readiness configurations in the simulator's data, indexed by account and by source environment. */
 export const configurations = collection<StoredConfiguration>('configurations', (row) => row.configurationId, {
   account: (row) => row.accountId,
   source: (row) => row.sourceAppEnvId,
@@ -21,10 +21,13 @@ export const recoveryPoints = collection<RecoveryPoint>('recoveryPoints', (row) 
   configuration: (row) => row.configurationId,
 });
 
-/** All disaster-readiness requests that were accepted with a receipt. The key consists of account and requestId. */
+/** All disaster-readiness requests that were accepted with a receipt, each stored under its accountId and requestId. */
 export const journaledCalls = collection<CallRecord>('disasterCalls', (row) => callId(row.accountId, row.requestId));
 
-/** All disks that are retained for some time after their machine was removed, indexed by source environment. */
+/**
+ * All retained disks in the simulator's data, indexed by source environment. A disk is retained for some time after its machine was
+ * removed.
+ */
 export const retainedDisks = collection<RetainedDisk>('retainedDisks', (row) => row.diskId, {
   source: (row) => row.sourceAppEnvId,
 });
@@ -34,19 +37,19 @@ export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The name of the timer that fires when the next event of a configuration is due. */
+/** The name of the timer that fires when the next scheduled action of a configuration is due. */
 export const DUE = 'disaster.due';
 
 /** The name of the timer that fires when the retention of a disk ends. The timer stays even if the configuration is deleted. */
 export const DISK_DUE = 'disaster.diskDue';
 
-/** Finds a disaster-readiness configuration by its id. */
+/** Finds a disaster-readiness configuration by its id, together with its recovery points. */
 export function configurationOf(world: World, configurationId: string): Configuration | undefined {
   const row = world.of(configurations).get(configurationId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, configurationId));
 }
 
-/** Finds the disaster-readiness configuration that protects an environment. */
+/** Finds the disaster-readiness configuration that protects an environment, together with its recovery points. */
 export function protectionOf(world: World, sourceAppEnvId: string): Configuration | undefined {
   const [row] = world.of(configurations).where('source', sourceAppEnvId);
   return row === undefined ? undefined : assembled(row, pointsOf(world, row.configurationId));
@@ -61,7 +64,10 @@ function pointsOf(world: World, configurationId: string): readonly RecoveryPoint
   return world.of(recoveryPoints).where('configuration', configurationId);
 }
 
-/** Stores a configuration and its recovery points, sets its timer, and carries out the effects of its new events. */
+/**
+ * Stores a configuration with its recovery points, and sets the timer for its next action. Writes its new events to the change log and
+ * carries out their effects, such as the creation of a recovered environment.
+ */
 export function keep(world: World, configuration: Configuration, requestId?: string): void {
   const { points, happenings = [], ...row } = configuration;
   keepPoints(world, pointsOf(world, row.configurationId), points);
@@ -79,7 +85,7 @@ export function wipe(world: World, configuration: Configuration, last: Happening
   note(world, configuration, last);
 }
 
-/** Updates the stored recovery points of a configuration: removes the oldest points and adds the newest. */
+/** Makes the stored recovery points of a configuration equal to `points`: removes the oldest points and adds the newest. */
 function keepPoints(world: World, before: readonly RecoveryPoint[], points: Configuration['points']): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;

@@ -1,5 +1,4 @@
-// Checks the rules of validate, activate, discard and reset, and makes the changes that these requests make immediately. Timers carry out
-// the rest.
+// Checks the rules for validate, activate, discard and reset, and makes the changes that take effect at once. Timers carry out the rest.
 import { found } from '../http/refusal.ts';
 import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -15,7 +14,10 @@ import { obstacleTo } from './surroundings.ts';
 /** Number of consecutive failed steps after which a cold activation may be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
-/** Returns the reason why a configuration currently accepts no request; undefined if it does. */
+/**
+ * Returns the reason why a configuration accepts no request at present: `expectedGeneration` is out of date, or a reset is running. Returns
+ * undefined if the configuration accepts requests.
+ */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
     return 'expectedGeneration is not the current generation of this configuration';
@@ -40,10 +42,13 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
     : undefined;
 }
 
-/** The fields of an activation request that the rules depend on. */
+/** An activation request as the rules check it: without the requestId, and with complete target names. */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
-  /** An app name that was sent although no new app is created. The name has no effect, but a repeated request must contain it again. */
+  /**
+   * An app name that the client sent although no new app is created. It names nothing, but a repeated request must contain it again, and an
+   * activation of a warm configuration is rejected because of it.
+   */
   readonly unusedAppName?: string;
 }
 
@@ -78,8 +83,8 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
 }
 
 /**
- * Returns the hints `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration; each hint is undefined while the
- * service would reject the validation or recovery.
+ * Returns the fields `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration. They tell clients that a validation
+ * or an activation may be requested, and are undefined while the service would reject it.
  */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
@@ -91,7 +96,7 @@ export function warmHints(configuration: Configuration) {
   };
 }
 
-/** Begins an activation; stores its recovery point, its target and the ids of the recovered environment. */
+/** Begins an activation, and stores with it the recovery point, the target names, and the ids for the recovered environment and its app. */
 export function acceptActivation(
   world: World,
   configuration: Configuration,
@@ -127,8 +132,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation. Its work stops at once, and the failing steps that a control request (/_sim) has set are cancelled. A
- * timer later cleans up what the activation has created.
+ * Begins to discard an activation. The activation stops at once, and steps that a control request (/_sim) made fail no longer fail. A timer
+ * later cleans up what the activation has created.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -139,8 +144,8 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
 }
 
 /**
- * Returns the reason why a reset is rejected: an activation is running and its steps have not failed repeatedly. Returns undefined if the
- * reset is allowed.
+ * Returns the reason why a reset is rejected; undefined if it is allowed. A running activation prevents a reset unless its steps keep
+ * failing: in a cold configuration six times in a row, in a warm one at least once.
  */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
@@ -149,7 +154,7 @@ export function refusedReset(configuration: Configuration): string | undefined {
   return failing ? undefined : 'an activation is in progress: discard the activation and wait for its cleanup first';
 }
 
-/** Stops all work of a configuration for good, before a reset deletes the configuration. */
+/** Stops all work of a configuration for good, because a reset is about to delete it but must first wait for the provider's cleanup. */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
@@ -160,7 +165,10 @@ export function ownedDestinations(configuration: Configuration): number {
   return configuration.standby !== undefined || runningActivation(configuration) !== undefined ? 1 : 0;
 }
 
-/** Returns the last event of a configuration, which is deleted; a disk is retained if the configuration owned a recovered environment. */
+/**
+ * Returns the last event of a configuration that is being deleted. If the configuration still owns a recovered environment, the disk of
+ * that environment is retained.
+ */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };
 }

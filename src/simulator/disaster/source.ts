@@ -14,10 +14,10 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
   return environment?.accountId === accountId ? environment : undefined;
 }
 
-/** Collects the facts about an environment that its protection stores. */
+/** Returns the data about a source environment that its disaster-readiness configuration stores: app, name, region, preset and sizes. */
 export function sourceOf(world: World, environment: Environment) {
   const { appId, name: environmentName, region } = environment;
-  // A list that shows an older state may contain an environment whose app is already deleted.
+  // In a list that shows an older state, an environment may appear whose app is already deleted.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
   const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
   const sizing = sizingOf(environment);

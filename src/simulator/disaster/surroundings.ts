@@ -1,4 +1,4 @@
-// Finds out where the source and the destination of a configuration are and whether their regions are up, and creates the recovered
+// Reads the surroundings of a configuration, such as its source environment and the state of its regions, and creates the recovered
 // environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, environments } from '../environments/environment.ts';
@@ -8,7 +8,7 @@ import type { Configuration, Pinned, RetainedSource, TargetNames } from './model
 import { runningActivation } from './operations.ts';
 import { environmentIn, isUp, sourceOf, supports } from './source.ts';
 
-/** Collects the current facts about the source environment of a configuration; returns undefined if the environment is deleted. */
+/** Returns the present data about the source environment of a configuration; undefined if the environment was deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
@@ -25,13 +25,13 @@ export function sourceReachable(world: World, configuration: Configuration): boo
   return isUp(world, region) && supports(world, region);
 }
 
-/** True if the running activation could now create its environment: the source app still exists, or the name of the new app is free. */
+/** True if the running activation could create its environment now: the source app still exists, or the name of the new app is free. */
 export function handoffPossible(world: World, configuration: Configuration): boolean {
   const target = runningActivation(configuration)?.pinned?.target;
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** Returns the reason why no recovered environment can be created with these names; undefined if it can. */
+/** Returns the reason why the recovered environment cannot be created under these target names; undefined if it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app no longer exists';
   const unique = world.readings['names.apps'] === 'unique';

@@ -3,7 +3,7 @@ import type { World } from '../store/store.ts';
 import { addContent, contents, type DeployedContent, deploymentTimers, endDeployment } from './environment.ts';
 import { type Environment, environments, type Versioned } from './environment.ts';
 
-/** Adds a new version to an environment, which runs a ready-made image. */
+/** Adds a new version to an environment; the version runs a ready-made image. */
 export function addImage(world: World, environment: Environment, image: string): Versioned {
   return addContent(world, environment, image, world.hash('image', image));
 }
@@ -29,7 +29,7 @@ const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,cus
   ',',
 );
 
-/** The fields of an app that determine the image to run, if the app is not built from source. */
+/** The fields of an app that determine which image it runs, if the app is not built from source. */
 const imageFields = ['useImage', 'image'];
 
 /** Selects the pending changes that need a new version; a restart of the current version does not apply these changes. */
@@ -59,7 +59,7 @@ function imageBuiltAs(world: World, environment: Environment, buildHash: string)
   return built.findLast((content) => content.buildHash === buildHash)?.image;
 }
 
-/** The kinds of deployment: run a new version, run an existing version again, start or stop the current version. */
+/** The kinds of deployment: run a new version, restart with an existing version, start, or stop. */
 export type DeploymentKind = 'newVersion' | 'restart' | 'start' | 'stop';
 
 /**
@@ -73,7 +73,7 @@ type Settles = (typeof settlesTo)[DeploymentKind];
 /** Values of an environment's status that the API documentation does not mention; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment, and records in the change log which request caused the deployment and which version it deploys. */
+/** Begins a deployment, and records in the change log what caused it, such as `build`, and which version it deploys. */
 export function begin(
   world: World,
   environment: Environment,
@@ -87,7 +87,7 @@ export function begin(
   return deploy(world, environment, kind);
 }
 
-/** Begins a deployment of an environment; it replaces a deployment that is still running. */
+/** Begins a deployment of an environment. If another deployment of this environment is still running, the new one replaces it. */
 export function deploy(world: World, environment: Environment, kind: DeploymentKind): Environment {
   const { appEnvId } = environment;
   endDeployment(world, appEnvId);
@@ -107,7 +107,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** Selects the pending changes that are still pending after a deployment. */
+/** Returns the changed app settings that a deployment does not bring into effect, so that they stay pending. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -124,7 +124,7 @@ function scheduleEnd(world: World, appEnvId: string, settles: Settles): void {
   }
 }
 
-/** Gives an environment an undocumented status in the middle of its deployment. */
+/** Gives an environment an undocumented status halfway through its deployment. */
 export function pass(world: World, { appEnvId, status }: Pick<Environment, 'appEnvId' | 'status'>): void {
   const environment = world.of(environments).get(appEnvId);
   if (environment !== undefined) world.of(environments).put({ ...environment, status, updatedAt: world.now });

@@ -47,12 +47,12 @@ export interface Environment {
   readonly region: string;
   readonly gitBranch?: string | undefined;
   readonly hosts: readonly string[];
-  /** The status, in lower case if it is a documented one: running, stopped or updating. */
+  /** The status of the environment. The documented values running, stopped and updating are in lower case. */
   readonly status: string;
   readonly resources: Required<ReturnType<typeof sizeFields>>;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** True once the environment has been deployed for the first time. */
+  /** True once a deployment of the environment has begun for the first time. */
   readonly deployed: boolean;
   readonly volumes: number;
   readonly preventDestroy: boolean;
@@ -65,11 +65,14 @@ export interface Environment {
   /** The job settings that are deployed; they do not contain pending changes of the app. */
   readonly jobConfig?: JobConfig | undefined;
   readonly currentContentId?: string;
-  /** The version number of the newest version of the environment. */
+  /** The version number of the environment's newest version; 0 if it has no version. */
   readonly versions: number;
-  /** The ids of the versions that were deployed, oldest first. */
+  /** The ids of the versions that were deployed one after the other, oldest first. */
   readonly deployments: readonly string[];
-  /** The status before the running deployment. If a new deployment replaces the running one, this field does not change. */
+  /**
+   * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
+   * replaces the running one, this field does not change.
+   */
   readonly statusBefore?: string | undefined;
 }
 
@@ -89,7 +92,7 @@ export interface DeployedContent {
   readonly buildHash: string;
 }
 
-/** An environment, and the version that was just added to it. */
+/** An environment, together with the version that was just added to it. */
 export interface Versioned {
   readonly environment: Environment;
   readonly content: DeployedContent;
@@ -228,8 +231,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
 }
 
 /**
- * Fails if an app cannot run in an environment like this: a Function needs a region that supports Functions and has no volumes, and CouchDB
- * runs on one node.
+ * Fails if the environment cannot run its app. A Function needs a region that supports Functions, and cannot have volumes; CouchDB cannot
+ * have more than one container.
  */
 export function requireRunnable(
   world: World,
@@ -244,7 +247,7 @@ export function requireRunnable(
   }
 }
 
-/** Returns the image that an app runs before its first deployment through the API. */
+/** Returns the image that an app runs before any image or build was deployed through the API. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

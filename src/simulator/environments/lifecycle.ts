@@ -93,8 +93,8 @@ export function start(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Begins a deployment and returns the response. Fails if another deployment is running and the simulator option `deploy.whileUpdating` is
- * `reject`.
+ * Begins a deployment and returns the response to the request. Fails if another deployment is running and the simulator option
+ * `deploy.whileUpdating` is `reject`.
  */
 function begun(
   world: World,

@@ -16,13 +16,13 @@ export interface HttpRequest {
 /** The result of a request, as its client sees it: an answer, a connection reset, no answer at all, or a stream of events. */
 export type Reply = Answered | { readonly kind: 'reset' | 'silent'; readonly committed: boolean } | Stream;
 
-/** An answer to a request. Its optional fields change how the body is sent, to simulate a fault. */
+/** An answer to a request. The fields `truncate`, `msPerByte` and `hugeBody` change how the body is sent, to simulate a fault. */
 export interface Answered {
   readonly kind: 'answered';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** Yields a long body in pieces while the answer is sent. */
+  /** If present, yields the body in pieces while the answer is sent, so that a long body need not be in memory as a whole. */
   readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
   /** Number of bytes of the body after which the connection is closed. */

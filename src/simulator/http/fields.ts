@@ -12,14 +12,15 @@ export function sent(from: BodyFields, name: string): boolean {
 }
 
 /**
- * Validates a required field of an object; fails with 400 if the client did not send the field. The error message calls the field `called`.
+ * Validates a required field of an object; fails with 400 if the client did not send the field. `called` is the name of the field in the
+ * error message.
  */
 export function required<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T {
   if (!sent(from, name)) throw invalid(`${called} is required`);
   return reads(from[name], called);
 }
 
-/** Validates an optional field of an object. A field that is null counts as sent. */
+/** Validates an optional field of an object. A field that is null is not missing: its value is validated too. */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
   return sent(from, name) ? reads(from[name], called) : undefined;
 }

@@ -80,14 +80,15 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
-    // Do not answer with success if the client is gone or the state could not be written to disk.
+    // Close the connection without an answer: the client is gone, or the state could not be written to disk, and then a success must not be
+    // reported.
     outgoing.destroy();
   }
 }
 
 /**
- * Reads a whole body, even if it is too long, so that a client that is still sending the body gets the answer. Returns undefined if the
- * body is longer than allowed.
+ * Reads a whole body, even if it is longer than `limit`, because a client that is still sending its body might miss the answer. Returns
+ * undefined if the body is longer than `limit`.
  */
 async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
@@ -102,7 +103,7 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (reply.kind === 'answered') return answer(reply, outgoing);
   if (reply.kind === 'stream') return stream(reply, outgoing);
-  // A reply of the kind `silent` leaves the connection open.
+  // A reply of the kind `silent` sends nothing and leaves the connection open.
   if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
@@ -113,7 +114,7 @@ async function answer(reply: Answered, outgoing: ServerResponse): Promise<void> 
     outgoing.setHeader('content-length', reply.hugeBody);
     return pipeline(hugeBody(reply.hugeBody), outgoing);
   }
-  // Produce the next piece of the body only when the client has read the previous one.
+  // Generate the next piece of the body only after the client has read the previous one.
   if (reply.pieces !== undefined) return pipeline(reply.pieces(), outgoing);
   const bytes = Buffer.from(reply.body);
   outgoing.setHeader('content-length', bytes.length);

@@ -6,8 +6,8 @@ export class RequestRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   /**
-   * Fields at the top of an error body that the API documents; they stay there when the simulator option `errors.body` changes the form of
-   * error bodies.
+   * Additional fields at the top level of the error body, such as `details` or `installationId`. They stay there whatever form the
+   * simulator option `errors.body` gives the rest of the body.
    */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;

@@ -35,7 +35,7 @@ export function viewOf({ store, mode, requests }: Clockwork, world: World, query
     mode,
     ledgerSeq: store.ledger.lastSeq,
     requestSeq: requests.log.lastSeq,
-    // True if `rows` contains all objects; false if it contains only those that changed.
+    // True if `rows` contains all objects; false if it contains only those that changed since the state that the page already has.
     complete: changed === undefined,
     ...(changed === undefined ? everything(world) : changes(world, changed, watch)),
     // The simulator options that differ from their defaults.
@@ -93,8 +93,8 @@ const alertFields = only(
 );
 
 /**
- * The collections and fields that the web page gets. Never add the config of contact points or the values of variables, because they are
- * secret. Tokens are included: they are invented, and the page sends its requests with them.
+ * The collections and fields that the web page gets. Never add the config of contact points or the values of environment variables, because
+ * they are secret. Tokens are included: they are invented, and the page needs them for its requests.
  */
 const shownCollections = [
   shown(accounts, only('name,memberEnvAccess,sandboxEntitlement')),

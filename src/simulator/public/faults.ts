@@ -45,8 +45,8 @@ type Table = typeof table;
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
 /**
- * The effect of a fault on a request: exactly one field of this type. In addition, `status` may have `body` and `headers`, and `delayMs`
- * may have `then`.
+ * The effect of a fault on a request. Exactly one field sets the effect. In addition, the effect `status` may have `body` and `headers`,
+ * and the effect `delayMs` may have `then`.
  */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
@@ -54,7 +54,10 @@ export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Na
   readonly then?: FaultEffect;
 };
 
-/** A fault that is injected into later public requests. Each matching request lowers `skip` by one or, once `skip` is 0, `count`. */
+/**
+ * A fault that is injected into later public requests. Each matching request lowers `skip` by one. Once `skip` is 0, the fault affects the
+ * request, and `count` is lowered instead.
+ */
 export interface Fault {
   readonly faultId: string;
   /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */
@@ -65,7 +68,7 @@ export interface Fault {
 /** All faults that still wait for requests, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** The parts of a request that decide if a fault matches. */
+/** The parts of a request that decide whether a fault matches it. */
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
 /**

@@ -1,8 +1,8 @@
 /**
- * Answers public requests. First the request waits for the configured latency and for an injected fault that delays it, and timers that are
- * due fire. Then, without waiting again, the token (401), the rate (429), the path (404, 405), the scopes (403) and the form of the request
- * (400, 413) are checked, and the handler runs in a transaction. Its changes are on disk before the client receives the answer, or the
- * fault instead of the answer.
+ * Answers public requests. A request first waits for the configured latency and for a fault that delays it; then all timers that are due
+ * fire. From here on nothing waits: the token (401), the rate limit (429), the path (404, 405), the scopes (403) and the form of the
+ * request (400, 413) are checked, and the handler runs in a transaction. The client receives its answer, or what a fault sends instead,
+ * only after all changes are on disk.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
 import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
@@ -162,7 +162,7 @@ function answeredWith(status: number, body: unknown, headers: Answered['headers'
   return answered(status, text, { ...type, ...headers }, committed);
 }
 
-/** Returns the reply of a fault that prevents the handler from running; undefined for any other fault. */
+/** Returns what the client receives if a fault prevents the handler from running; undefined for any other fault. */
 function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   const committed = false;
   if (effect.status !== undefined) return answeredWith(effect.status, effect.body, lowered(effect.headers), committed);

@@ -40,7 +40,7 @@ export function single(world: World, name: string, value: unknown): unknown {
 }
 
 /**
- * Returns the answer to PATCH /contact-point or PATCH /alert. The simulator option `patch.response` decides if the answer contains the
+ * Returns the answer to PATCH /contact-point or PATCH /alert. The simulator option `patch.response` decides whether it contains the changed
  * object, only a message, or nothing.
  */
 export function patched(world: World, message: string, changed: object): AreaAnswer {
@@ -53,8 +53,8 @@ interface Listable {
 }
 
 /**
- * Lists the objects that have a certain key in an index, such as the apps of an account. The order depends on the simulator option
- * `lists.order`; with the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
+ * Lists the objects that an index has under a key, such as the apps of an account. The simulator option `lists.order` decides their order.
+ * With the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
  */
 export function listed<T extends Listable>(
   call: AreaCall,
@@ -74,7 +74,8 @@ export function listed<T extends Listable>(
 }
 
 /**
- * Sorts objects by creation time, or shuffles them if the simulator option `lists.order` is `shuffled`; every response has the same order.
+ * Sorts objects by creation time, or shuffles them if the simulator option `lists.order` is `shuffled`. The shuffled order is the same in
+ * every response.
  */
 function ordered<T extends Listable>(world: World, rows: readonly T[], idOf: (row: T) => string): readonly T[] {
   if (world.readings['lists.order'] === 'created') return rows.toSorted((a, b) => a.createdAt - b.createdAt);
@@ -90,8 +91,8 @@ export function only(names: string): (from: object) => Readonly<Record<string, u
 }
 
 /**
- * Returns the `nextCursor` field of a page. On the last page, the simulator option `cursor.end` decides if the field is absent, null or
- * empty.
+ * Returns the `nextCursor` field of a page of a list. On the last page, the simulator option `cursor.end` decides whether the field is
+ * absent, null or empty.
  */
 export function nextCursor(world: World, cursor: string | undefined): { readonly nextCursor?: string | null } {
   if (cursor !== undefined) return { nextCursor: cursor };

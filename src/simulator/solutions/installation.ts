@@ -93,7 +93,7 @@ export function requireProviderKey(world: World, accountId: string, body: BodyFi
 export type Inputs = ReadFields<typeof inputFields> &
   Required<Pick<ReadFields<typeof inputFields>, 'agentAuthenticationMode'>>;
 
-/** A component of an installation that has been created. */
+/** A component that an installation has already created: its app and its environment. */
 export interface Installed {
   readonly name: string;
   readonly appId: string;

@@ -1,6 +1,6 @@
 import { present } from '../http/fields.ts';
 
-/** Computes the keys of a stored object in an index: one, several, or none. */
+/** Computes the keys that an index gives to a stored object: one, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
 /** Describes one type of stored object: its collection's name, how to find the id of an object, and the indexes. */
@@ -25,13 +25,16 @@ export function collection<T extends object>(
 /** Reads and changes the objects of a collection. An object is replaced, never changed in place. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/** An index of a collection: for each key, the objects by their ids. */
+/** An index of a collection. For each key it contains the objects that have this key, by their ids. */
 interface Index<T> {
   readonly filed: Filed<T>;
   readonly rows: Map<string, Map<string, T>>;
 }
 
-/** Holds the objects and indexes of one collection. Each change is passed to `changes`, which makes it part of the transaction. */
+/**
+ * Holds the objects and indexes of one collection. `put` and `remove` pass each change to the function `changes`, which makes it part of
+ * the current transaction.
+ */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
   readonly #changes: (table: Table<T>, id: string, row: T | undefined) => void;
@@ -92,7 +95,7 @@ export class Table<T extends object> {
   }
 }
 
-/** Lists the keys of a stored object in an index. */
+/** Lists the keys that an index gives to a stored object. */
 export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[] {
   const keys = row === undefined ? [] : (filed(row) ?? []);
   return typeof keys === 'string' ? [keys] : keys;

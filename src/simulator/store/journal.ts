@@ -66,7 +66,10 @@ const smallestGrowth = 16 * 1024 * 1024;
 export class Journal {
   readonly #path: string;
   #fd = -1;
-  /** Resolves when all written changes have reached the disk; undefined if changes were written after the last fsync began. */
+  /**
+   * A promise that resolves when all changes have reached the disk. Undefined if a change was written after the last fsync began, so that
+   * another fsync is needed.
+   */
   #flushed: Promise<void> | undefined;
   #grown = 0;
   #base = 0;
@@ -76,12 +79,12 @@ export class Journal {
     this.#path = path;
   }
 
-  /** True if the lines after the first have become so long that the file should be rewritten. */
+  /** True if so many lines were appended to the file that it should be rewritten. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }
 
-  /** Replaces the state file by one that contains only its first line, the whole state. */
+  /** Writes a new state file, whose only line contains the whole state, and replaces the old file with it. */
   rewrite(state: SavedState): void {
     const line = lineOf(state);
     const temporary = `${this.#path}.new`;

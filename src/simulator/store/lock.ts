@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** The process in a lock file. Process ids are reused, so on Linux the start time of the process is stored too. */
+/** The process that a lock file names. Process ids are reused, so on Linux the start time of the process is stored too. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;
@@ -78,7 +78,10 @@ function isAlive({ pid, started }: Owner): boolean {
   return started === undefined || now === undefined || now === started;
 }
 
-/** Returns the process with its start time, which on Linux is the 22nd field of /proc/PID/stat. */
+/**
+ * Returns the id and the start time of a process. On Linux the start time is the 22nd field of /proc/PID/stat; on other systems it is
+ * missing.
+ */
 function ownerNow(pid: number): Owner {
   const started = fieldsOf(pid)?.[19];
   return started === undefined ? { pid } : { pid, started };

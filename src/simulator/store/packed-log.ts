@@ -12,8 +12,8 @@ const linesSealed = 1000;
 const mostLines = 500_000;
 
 /**
- * Holds numbered lines in little memory: all lines except the newest are compressed. After half a million lines, the oldest lines are
- * dropped.
+ * A numbered log that needs little memory, because all lines except the newest are compressed. After half a million lines, the oldest lines
+ * are dropped.
  */
 export class PackedLog<T extends { readonly seq: number }> {
   readonly #mostSealed: number;
@@ -50,7 +50,7 @@ export class PackedLog<T extends { readonly seq: number }> {
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** Empties the log; the next line gets the number after `gone`. */
+  /** Empties the log. The numbers of new lines begin after `gone`. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** A change of a stored object. The new value is in the collection. */
+/** A change of a stored object. The new value is not here but in the collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
@@ -18,7 +18,7 @@ const longest = 40_000;
 export class RecentChanges {
   #changes: ChangedRow[] = [];
   #seq = 0;
-  /** A random value that changes when all data is replaced; data that a client has loaded before is then out of date. */
+  /** A random value that changes whenever all data is replaced. A client that sees a new value must discard the data that it has loaded. */
   epoch: string = randomUUID();
 
   /** The number of the newest change. */
@@ -39,7 +39,7 @@ export class RecentChanges {
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** Reverts in `rows`, a copy of the objects of a collection, all changes after a moment. */
+  /** In `rows`, a copy of the objects of a collection, undoes all changes that were made after the time `moment`. */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

@@ -1,6 +1,6 @@
 import { linesOf, PackedLog, type PackedLines } from './packed-log.ts';
 
-/** A public request in the request log. */
+/** A line of the request log: one public request and how it was answered. */
 export interface LoggedRequest {
   readonly seq: number;
   readonly at: number;
@@ -22,13 +22,13 @@ interface RequestCount extends Pick<LoggedRequest, 'method' | 'path'> {
   readonly commits: number;
 }
 
-/** The request log in the form in which it is saved on disk. */
+/** The request log and the request counts in the form in which they are saved on disk. */
 export interface KeptRequests {
   readonly counts: readonly RequestCount[];
   readonly lines: PackedLines;
 }
 
-/** Numbers, logs and counts public requests. The counts include requests whose log lines were dropped. */
+/** Keeps the numbered log of public requests, and counts the requests. The counts include requests whose log lines were dropped. */
 export class RequestLog {
   readonly log = new PackedLog<LoggedRequest>();
   readonly #counts = new Map<string, RequestCount>();

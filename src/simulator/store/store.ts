@@ -11,14 +11,15 @@ import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 
 /**
- * A function that runs at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a restart.
+ * A function call that is due at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a
+ * restart.
  */
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** The order in which timers with the same time fire. */
+  /** Decides which of several timers with the same time fires first: the one with the lowest number. */
   readonly order: number;
-  /** The name of the function to run, such as `environments.settles`. */
+  /** The name of the function that the timer runs, such as `environments.settles`. */
   readonly kind: string;
   readonly data: unknown;
 }
@@ -53,7 +54,7 @@ interface Open {
   readonly entries: LedgerEntry[];
 }
 
-/** Holds the tables, the change log and the timers of the simulator, and reports each successful transaction. */
+/** Holds the tables, the change log and the timers of the simulator, and passes the changes of each successful transaction to `onStep`. */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
@@ -80,7 +81,7 @@ export class Store {
     return this.of(settings).get('readings')?.value as Readings;
   }
 
-  /** Replaces all data by saved data. */
+  /** Replaces all data with saved data. */
   load(saved: SavedWorld): void {
     this.#tables.clear();
     this.#seed = saved.seed;
@@ -120,7 +121,10 @@ export class Store {
     }
   }
 
-  /** Runs `work` at the time `now`, and keeps all its changes, or none if it throws. `committed` tells if anything changed. */
+  /**
+   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. `committed` tells whether
+   * anything changed.
+   */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('another transaction is already open');
     const open: Open = { changes: new Map(), entries: [] };
@@ -164,7 +168,7 @@ export class Store {
     return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
   }
 
-  /** Hashes some strings and the seed; returns 64 hexadecimal characters. */
+  /** Hashes the given strings together with the seed; returns 64 hexadecimal digits. */
   hash(...words: readonly string[]): string {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
@@ -193,7 +197,7 @@ export class Store {
     this.#open.entries.push(entry);
   }
 
-  /** Stores an object, and records its change in the change log. */
+  /** Stores an object, and records the change in the change log. */
   change<T extends Owned>(collection: Collection<T>, row: T, kind: string, detail: Detail): void {
     this.of(collection).put(row);
     this.record({ kind, id: collection.id(row), accountId: row.accountId, detail });

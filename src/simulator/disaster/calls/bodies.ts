@@ -76,7 +76,10 @@ const instant: Reads<number> = (value, name) => {
   return at;
 };
 
-/** Validates the body of POST /disaster-readiness/activate. A missing target is refused later. */
+/**
+ * Validates the body of POST /disaster-readiness/activate. The target may be missing here: a missing target is rejected later, with the
+ * status of a broken business rule.
+ */
 export const activateBody = fields({
   ...reference,
   target: orNull(fields(names)),

@@ -13,8 +13,8 @@ import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies one PATCH /_sim/configurations/ID to a configuration: first its conditions, then the steps of its operation, and last its
- * readiness. So a single request can prepare a step, take the step and set the readiness that follows.
+ * Applies a PATCH /_sim/configurations/ID: first the conditions that it sets, then a step of the operation, and last the readiness. A
+ * single request can thus prepare a step, take it, and set the readiness that follows.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -34,10 +34,7 @@ export function tellConfiguration({ world, id, body: telling }: ControlCall<Circ
   return ok(configurationItem(world, configuration));
 }
 
-/**
- * Takes snapshots of a source environment at once. The times of two snapshots are a millisecond apart, so that no two snapshots have the
- * same time.
- */
+/** Takes several snapshots of a source environment at once. Their times are one millisecond apart, so that no two are the same. */
 export function takeSnapshots({ world, id, body }: ControlCall<ReturnType<typeof snapshots>>): AreaAnswer {
   let configuration = configurationNamed(world, id);
   const { count = 1 } = body;
@@ -58,8 +55,8 @@ function busyIn(configuration: Configuration): Operation {
 }
 
 /**
- * Merges the simulated conditions in a request into those that earlier requests set; null removes a condition. The readiness in the request
- * is not merged here, because it is set last.
+ * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The readiness is left out:
+ * it is set after the steps of the operation, because a step could remove it again.
  */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
@@ -71,7 +68,7 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
-/** The default counts of a pending cleanup, for counts that a control request leaves out. */
+/** Default counts for a control request (/_sim) that sets `pendingCleanup` but leaves out counts: one resource waits for cleanup. */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
 /**

@@ -108,8 +108,8 @@ function resultItem(world: World, { cutoffAt, completedAt, ...result }: Activati
 }
 
 /**
- * Returns the `pendingCleanup` counts of a source environment: the disks whose retention has not ended, or the counts that a control
- * request (/_sim) has set.
+ * Returns the `pendingCleanup` counts of a source environment: those that a control request (/_sim) has set, or else the number of disks
+ * that are still retained.
  */
 function pendingCleanup(world: World, sourceAppEnvId: string, configuration: Configuration | undefined) {
   const ends = disksOf(world, sourceAppEnvId).map(({ retentionUntil }) => retentionUntil);

@@ -15,7 +15,7 @@ import { assembled, configurations, recoveryPoints, type StoredConfiguration } f
 
 const DEFAULT_LIMIT = 50;
 
-/** Handles GET /disaster-readiness/sources, which lists the environments of an account and tells if each can be protected. */
+/** Handles GET /disaster-readiness/sources, which lists the environments of an account and says whether each of them can be protected. */
 export function sources(call: AreaCall): AreaAnswer {
   const { world } = call;
   const membership = asked(call);
@@ -103,8 +103,8 @@ function cursorOf(list: string): Reads<string> {
 }
 
 /**
- * Returns the sort key of an item: by number and id if the list is in order, otherwise by a hash of the id, which gives every request the
- * same shuffled order.
+ * Returns the sort key of an item in a list. In a list that is in order, the key is a number followed by the id. Otherwise it is a hash of
+ * the id, so that every request sees the same shuffled order.
  */
 function placeInList(isInOrder: boolean, number: number, id: string): string {
   return `${String(isInOrder ? number : 0).padStart(16, '0')} ${isInOrder ? id : hash(id)}`;

@@ -49,7 +49,7 @@ function configureOne(world: World, accountId: string, common: AskedSettings, it
   });
 }
 
-/** Lists the settings of an item in a fixed order, to compare the payloads of requests with the same requestId. */
+/** Returns the settings of a configure item in a fixed order, so that two requests with the same requestId can be compared. */
 function effective(asked: AskedSettings): readonly unknown[] {
   const { target } = asked;
   const names = target && [target.envName?.trim(), target.createNewApp === true, target.appName?.trim()];
@@ -109,8 +109,8 @@ export function discardActivation(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Returns the accountId in the body of a request; fails unless the caller is an admin of this account, or if the request has query
- * parameters.
+ * Returns the accountId in the body of a request; fails unless the caller is an admin of this account. Also fails if the request has query
+ * parameters, because these requests take none.
  */
 function accountOfAdmin(call: AreaCall): string {
   const accountId = required(call.body, 'accountId', text());
@@ -128,8 +128,9 @@ function named(call: AreaCall): Configuration {
 }
 
 /**
- * Returns the receipt that is stored under the requestId of a request. If there is no receipt, carries out the request and stores one. The
- * receipt is for `operationNamed`, or else for the newest operation of the configuration.
+ * Carries out a request and stores its receipt under the requestId. If the requestId already has a receipt for the same payload, only
+ * returns this receipt; for another payload, rejects the request. A receipt names the operation `operationNamed`, by default the newest
+ * operation of the configuration.
  */
 function once(
   world: World,
@@ -154,7 +155,7 @@ function once(
 
 // Handles POST /disaster-readiness/reset, which removes protections in any state.
 
-/** Removes the protection of one environment, or all protections of an account. */
+/** Handles a reset: removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
   const { world } = call;
   const accountId = accountOfAdmin(call);

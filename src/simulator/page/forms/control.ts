@@ -134,7 +134,8 @@ export const controlForms: readonly Form[] = [
 ];
 
 function changedToken(at: FormPlace): FormValues {
-  // Do not suggest the token that the page itself uses for its requests.
+  // Do not suggest `demo-admin`, the token with which the page sends its own requests at first: a change could take away the rights of the
+  // page.
   const token = at.row('id', tokens, (each) => each.token !== 'demo-admin');
   const own = token === undefined ? [] : at.world.of(memberships).where('token', token.token);
   const kept = own.map(({ token: _token, allowedAppEnvIds: _ids, ...membership }) => membership);

@@ -32,8 +32,8 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
 }
 
 /**
- * Chooses an account, and an id for each required field. A DELETE gets the id of the newest object, which was probably created to try
- * something out.
+ * Chooses an account, and an object for each required field that holds an id. A DELETE gets the newest object, which was probably created
+ * to try something out.
  */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
@@ -55,7 +55,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Puts the values of a form into the request: the id into the path, and all other values into the query or the body. */
+/** Builds the request of a filled-in form: the id goes into the path, and all other values go into the query or the body. */
 function composed(form: Form, values: FormValues) {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
@@ -67,7 +67,10 @@ function composed(form: Form, values: FormValues) {
   return { path, id, query: {}, body };
 }
 
-/** Copies a value and sets another value inside the copy, at a path through its objects and lists. */
+/**
+ * Returns a copy of an object or list in which one value is set. The value may be several levels deep: each step of the path is a field
+ * name or an index.
+ */
 function withValue(into: unknown, [step = '', ...rest]: readonly string[], value: unknown): unknown {
   const inside = rest.length === 0 ? value : withValue((into as FormValues | undefined)?.[step], rest, value);
   if (/^\d+$/.test(step)) return Object.assign(Array.isArray(into) ? [...into] : [], { [step]: inside });

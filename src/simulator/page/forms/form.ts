@@ -15,7 +15,7 @@ interface Field {
   readonly name: string;
   readonly kind: 'text' | 'number' | 'flag' | 'list' | 'json';
   readonly isRequired: boolean;
-  /** The only values that the field may have. */
+  /** The allowed values, if the field accepts only certain values. */
   readonly words?: readonly string[];
   /** The name of the collection whose objects are the choices for this field. */
   readonly pick?: string;
@@ -29,7 +29,7 @@ export interface FormChoice {
   readonly text: string;
 }
 
-/** The form of a request on the web page: its fields, and a function that fills in the fields from the simulator's data. */
+/** A form on the web page for one kind of request: its fields, and a function that fills them in from the simulator's data. */
 export interface Form {
   readonly method: Method;
   /** The path after /api/public/v1; for control requests the whole path, which begins with `/_sim`. */
@@ -38,7 +38,7 @@ export interface Form {
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Lists the choices for fields whose values the page cannot find in the data that it has loaded. */
+  /** Lists the choices for fields whose possible values are not in the data that the page has loaded. */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
@@ -84,8 +84,9 @@ function fieldsOf(list: string): readonly Field[] {
 type About = readonly [does: string, fields?: string, fill?: Form['fill'], choices?: Form['choices']];
 
 /**
- * Creates the forms of one area. `forms` contains for each request a short explanation, the fields, and a function that fills in the fields
- * other than ids. A field that the request takes and `forms` does not describe becomes a text field at the end of the form.
+ * Creates the forms of one area of the web page. For each request, `forms` contains a short explanation, the fields, and a function that
+ * fills in the fields other than ids. A field that the endpoint accepts but `forms` does not describe becomes a text field at the end of
+ * the form.
  */
 export function formsOf(area: string, forms: Readonly<Record<string, About>>): readonly Form[] {
   return Object.entries(forms).map(([name, [does, described = '', fill = () => ({}), choices = () => ({})]]) => {
@@ -104,10 +105,12 @@ function fieldsTakenBy({ method, path }: Pick<Form, 'method' | 'path'>): readonl
 /** The values of a form, by field name. A value that is undefined is not sent. */
 export type FormValues = Readonly<Record<string, unknown>>;
 
-/** The input for filling in a form: the simulator's data, the account of the token, and the values that the user chose. */
+/**
+ * The values from which a form is filled in: the simulator's data, the account of the selected token, and the values that the user chose.
+ */
 export type FormPlace = ReturnType<typeof placeOf>;
 
-/** Collects the input for filling in a form. */
+/** Returns the values from which a form of the web page is filled in, with functions that find suitable objects. */
 export function placeOf(world: World, token: string | undefined, given: FormValues, lastRequest: number) {
   const [own] = token === undefined ? [] : world.of(memberships).where('token', token);
   /** Returns the text that the user chose for a field; undefined if the user chose none. */
@@ -145,7 +148,7 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
       const row = rows(collection).at(isNewest ? -1 : 0);
       return chosen(name) ?? (name === 'accountId' ? accountId : row && collection.id(row));
     },
-    /** Returns a name that no object of the account has: the given name, or this name with the first free number appended. */
+    /** Returns a name that is still free in the account: the given name, or this name with the first free number appended. */
     freeName: <T extends object>(name: string, of: Collection<T>, nameOf: (row: T) => string) => {
       const taken = new Set(rows(of).map(nameOf));
       let free = name;

@@ -76,7 +76,7 @@ function changedApp(at: FormPlace): FormValues {
   return { useImage: true, image: nextTag(app.image ?? 'registry.example/demo/app') };
 }
 
-/** Replaces the number at the end of an image tag by the next number. */
+/** Replaces the number at the end of an image tag with the next number. */
 function nextTag(image: string): string {
   const [, name = image, tag = '0'] = /^(.*):(\d+)$/.exec(image) ?? [];
   return `${name}:${Number(tag) + 1}`;
@@ -111,7 +111,9 @@ const meant = 'appEnvId*@environments,envName';
 const startup = `startupConfig/command,startupConfig/args[],startupConfig/shell?,startupConfig/workingDir,
   clearStartupConfig?,replaceStartupConfig?`;
 
-/** Returns a function that fills in the first environment of the account for which `suits` returns true. */
+/**
+ * Returns a function that fills in the field `appEnvId` of a form. It prefers an environment of the account for which `suits` returns true.
+ */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
 }
