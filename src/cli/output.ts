@@ -49,7 +49,10 @@ export function asData(output: unknown, value: unknown): string | undefined {
   return output === 'yaml' ? stringify(value) : undefined;
 }
 
-/** Writes a file; if that fails, returns a sentence that says so, for the problems of a command. */
+/**
+ * Writes a file. Returns the problems for the command to print: an empty list, or one sentence if the file could not be
+ * written.
+ */
 export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
   try {
     await writeFile(path, text);

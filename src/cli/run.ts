@@ -29,7 +29,7 @@ async function operate(settings: RunSettings): Promise<number> {
   const metrics = new MetricRegistry();
   const credentials = await credentialsOf(settings);
   const api = new KubeClient(credentials, realClock);
-  // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
+  // Give the lease a client with its own connections: renewing the lease must not wait behind a thousand status writes.
   const leaseApi = new KubeClient(credentials, realClock);
   const stopped = new Promise<'stop'>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
@@ -83,8 +83,9 @@ async function operate(settings: RunSettings): Promise<number> {
 }
 
 /**
- * Returns the wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. Creation times come from the
- * API server: if the clock of this machine is slow, an object older than this process would look younger.
+ * Returns the wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. The API
+ * server sets the creation times of objects. If the clock of this machine were behind, an object created before this
+ * process started would seem to be newer than the process.
  */
 export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNullable<KubeApi['serverDate']>>): number {
   return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);

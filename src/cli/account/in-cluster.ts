@@ -72,8 +72,8 @@ export function secretText(secret: KubeObject | undefined, key: string): string 
 }
 
 /**
- * Reads an object from the cluster; if the object is absent or may not be read, throws a message that says which flags make the object
- * unnecessary.
+ * Reads an object from the cluster. If the object is absent or may not be read, throws a message that names the flags
+ * with which the command does not need the object.
  */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {

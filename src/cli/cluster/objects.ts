@@ -86,7 +86,10 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
 /** The status, reason, message and time of the condition Ready of an object. */
 export type Readiness = ReturnType<typeof readinessOf>;
 
-/** Reads from the status of an object whether it is Ready; the answer is unknown while no operator has seen the newest generation. */
+/**
+ * Reads from the status of an object whether it is Ready. The answer is `Unknown` while the operator has not yet
+ * handled the newest generation of the spec.
+ */
 export function readinessOf({ object, status }: ParsedObject) {
   const known = conditionOf({ status }, 'Ready');
   if (known !== undefined && isCurrent(object)) {

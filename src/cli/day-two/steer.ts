@@ -160,7 +160,8 @@ export function steering(name: Steering) {
         // Do not look at the conditions of a paused object: the operator no longer updates them.
         if (isDone && name === 'pause') return { text: `${title}: paused\n` };
         if (isDone && isCurrent(seen) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-        // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
+        // If the service refuses the call, the operator never records in status that it has handled the request. The
+        // only sign is then a new message of the condition Stalled.
         if (stalled !== undefined && isCurrent(seen) && (isDone || stalled !== before))
           return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
         if (time.nowMs() >= until)

@@ -19,7 +19,7 @@ import { ageInWords } from '../output.ts';
 /** The result of a check: ok, warning, error or unknown. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
-/** A finding of a check. */
+/** What a check has found about one object. */
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
@@ -29,7 +29,7 @@ export interface CheckFinding {
   readonly remedy?: string;
 }
 
-/** The installation to check, and the means to reach it. */
+/** The installation of the operator to check, the cluster that it runs in, and which checks to run. */
 export interface Patient {
   readonly api: Pick<CommandApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
   readonly operatorNamespace: string;
@@ -52,12 +52,18 @@ export const definitions: Resource = {
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const clockSlackMs = 5_000;
-/** The longest time in which a running operator handles a request to reconcile; usually it takes seconds. */
+/**
+ * A request to reconcile that is older than this and still unhandled counts as a problem. A running operator usually
+ * handles a request in seconds.
+ */
 const silenceMs = 60_000;
 /** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
 const mostOfBudget = 0.8;
 
-/** A check, with the object that it is about, such as `apphosting-system/apphosting-operator`. */
+/**
+ * A check: its code, the object that it is about, such as `apphosting-system/apphosting-operator`, and the function
+ * that runs it.
+ */
 type Check = readonly [
   code: string,
   object: string,
@@ -148,7 +154,10 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
   return apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, setClocks);
 }
 
-/** Checks the lease, and by it the clock of the operator, which writes its own time into the lease every two seconds. */
+/**
+ * Checks that an operator holds the lease. Checks the operator's clock too, because the operator writes its own time
+ * into the lease every two seconds.
+ */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or give its namespace with --operator-namespace: docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);

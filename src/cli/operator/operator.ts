@@ -16,7 +16,7 @@ import { KubeObjectWriter } from '../../kube/object-writer.ts';
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
-  /** The name of this operator process, which its events carry. */
+  /** The name of this operator process; each Kubernetes event that the process writes contains the name. */
   readonly instance: string;
   /** The only namespace that the operator watches; undefined for all namespaces. */
   readonly namespace: string | undefined;
@@ -24,7 +24,7 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
   readonly secretWatch: 'on' | 'off';
 }
 
-/** The parts of the engine that the operator makes itself. */
+/** The parts of the engine that `createOperator` makes itself, so its caller does not pass them. */
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
 /** An operator that was created, with all its parts. */
@@ -42,7 +42,10 @@ export function createOperator(options: OperatorOptions) {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tells the engine and all other watches that the cluster was restored, because the lists of those watches may not show the restore. */
+  /**
+   * Called when one watch finds that the cluster was restored to an older state. Tells the engine and all other
+   * watches, because their own lists may not reveal the restore.
+   */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -109,12 +112,15 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to reconcile. After a take-over, calls that must not be sent twice first wait for `takeOverMs` milliseconds. */
+    /**
+     * Starts to reconcile. If `takeOverMs` is not 0, the operator first waits this long before it sends calls that must
+     * not be sent twice, because an earlier leader may still have such calls under way.
+     */
     act: (takeOverMs: number) => {
       if (takeOverMs > 0) engine.takeOver(takeOverMs);
       engine.start();
     },
-    /** Lists everything again; call this when Kubernetes was restored to an older state. */
+    /** Makes all watches list their objects again; call this when the cluster was restored to an older state. */
     rewound: () => rewound(),
     /** Lists the reasons why the operator is not ready, one sentence each. */
     complaints: () => complaintsOf(caches, clock),

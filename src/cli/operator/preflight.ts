@@ -45,7 +45,7 @@ async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<str
   }
 }
 
-/** Lists the resources that the operator lists and watches. */
+/** Returns the API resources that the operator must be allowed to list and watch. */
 function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
   return [
     ...kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced').map((kind) => resourceOf(kind)),
