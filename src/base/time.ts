@@ -4,7 +4,7 @@ export interface Clock {
   wall(): number;
   /** Milliseconds since a fixed but arbitrary moment, on a clock that nobody can set and that never goes back. */
   monotonic(): number;
-  /** Calls `wake` once after `delayMs`; the returned function cancels the call. */
+  /** Calls `wake` once after `delayMs`. Returns a function that cancels this call. */
   after(delayMs: number, wake: () => void): () => void;
 }
 
@@ -70,7 +70,10 @@ export interface BackoffShape {
   readonly forgetMs: number;
 }
 
-/** Computes pauses between tries: with jitter, longer after each failure in a row, and short again after a while without a failure. */
+/**
+ * Computes the pauses between attempts. The pauses have jitter, grow with each failure in a row, and are short again
+ * after a while without a failure.
+ */
 export class Backoff {
   readonly #shape: BackoffShape;
   readonly #clock: Clock;

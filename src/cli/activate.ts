@@ -133,7 +133,7 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   return definedIn({ environmentName, appName, createNewApp });
 }
 
-/** True if this protection was activated before, so that the manifest needs `afterOperationId`. */
+/** True if this protection was activated before. The manifest then needs `afterOperationId`. */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }

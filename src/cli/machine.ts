@@ -1,4 +1,4 @@
-/** Gives commands the real clock and randomness of the machine, and a log and metrics that discard everything. */
+/** Gives commands the clock and the random numbers of the machine, and a log and metrics that discard everything. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Entropy } from '../base/time.ts';

@@ -59,7 +59,10 @@ export type LivePoints =
   /** `asked` is true if the service gave no usable list, and false if no request could be sent to the service. */
   | { readonly why: string; readonly asked: boolean };
 
-/** Asks the service for every recovery point, with the credential from the flags or else from the account of the protection. */
+/**
+ * Asks the service for every recovery point of a protection. Uses the credential that flags give, or else that of the
+ * protection's account.
+ */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,
   protection: Pick<ProtectionView, 'namespace' | 'spec' | 'facts' | 'configurationId'>,
@@ -80,7 +83,7 @@ export async function livePoints(
   }
 }
 
-/** Asks the service for every recovery point, through an account that is already open. */
+/** Asks the service for every recovery point of a protection, through a reader that is already open. */
 export async function pointsFrom(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { configurationId, facts }: Pick<ProtectionView, 'facts' | 'configurationId'>,

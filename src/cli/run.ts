@@ -92,8 +92,9 @@ export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNulla
 }
 
 /**
- * Sets up leader election. The promise `won` resolves when this process holds the lease; `takeOver` is true if the previous holder did not
- * release it. The promise `lost` resolves with the reason when this process loses the lease.
+ * Sets up leader election. The promise `won` resolves when this process gets the lease; `takeOver` is true if the
+ * previous holder did not release the lease. The promise `lost` resolves with the reason when this process loses the
+ * lease.
  */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
@@ -114,7 +115,7 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  /** Resolves when a signal asks the operator's process to stop. */
+  /** Resolves when the process gets a signal to stop, such as SIGTERM. */
   readonly stopped: Promise<'stop'>;
 }
 
@@ -150,7 +151,7 @@ async function serve(
       code = 1;
     }
   }
-  // Finish the running calls and write their ids to status before the lease is released.
+  // Before the lease is released, let calls that are under way end, and write the ids of new objects to status.
   const ended = await inTime(realClock, stopMs, operator.stop());
   if (ended === undefined) log.warn({}, 'some calls or status writes were still running when the process ended');
   await election.lease?.stop();

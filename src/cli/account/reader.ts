@@ -20,10 +20,10 @@ export type AccountReading =
 /** The reasons why a read of the service has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. Disposing of the reader closes the source. */
+/** A source of an account's data: the service, or a snapshot. Disposing of the reader closes the connection. */
 export interface AccountReader {
   readonly accountId: string;
-  /** The host and port of the service that was read. */
+  /** The host and port of the service. */
   readonly endpoint: string;
   /** The time at which the data was read, in milliseconds since the epoch. */
   readonly asOfMs: number;
@@ -56,7 +56,7 @@ export interface GivenCredential {
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
-/** A callback for the progress of a reader, and a signal that ends its reads. */
+/** A callback that reports the progress of a reader, and a signal that ends its reads. */
 export interface Reports {
   /** Called after each read, with the number of different addresses that were read so far. */
   readonly onRead?: (count: number) => void;

@@ -23,7 +23,7 @@ export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
-  /** The object that the finding is about, such as a CRD or a resource. */
+  /** The object that was checked, such as a CRD or a resource. */
   readonly object: string;
   readonly message: string;
   readonly remedy?: string;
@@ -57,7 +57,10 @@ const clockSlackMs = 5_000;
  * handles a request in seconds.
  */
 const silenceMs = 60_000;
-/** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
+/**
+ * A check warns if reads are expected to use more than this share of an account's request budget, because changes would
+ * then have to wait.
+ */
 const mostOfBudget = 0.8;
 
 /**
@@ -117,7 +120,7 @@ function getting(api: Patient['api'], resource: Resource, namespace: string | un
   return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));
 }
 
-/** Makes the function with which a check reports its findings about one object. */
+/** Makes the function with which a check returns what it has found about one object. */
 function about(code: string, object: string): Say {
   return (verdict, message, remedy) => [{ code, verdict, object, message, ...(remedy !== undefined && { remedy }) }];
 }
@@ -164,7 +167,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
-    // Read the lease again: an operator whose clock is slow may still renew it.
+    // Read the lease again, because an operator whose clock is slow may still be renewing it.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
@@ -181,7 +184,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
 
-/** The pause before the lease is read again: longer than a running operator takes to renew it. */
+/** The pause before the lease is read again. A running operator renews the lease more often. */
 const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
@@ -275,7 +278,10 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   return found;
 }
 
-/** Checks an account: its host, the limits of its token, and the share of its request budget that reads are expected to use. */
+/**
+ * Checks an account: whether its host is still the same, whether its token is limited or throttled, and whether reads
+ * are expected to use too much of its request budget.
+ */
 async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, object }: ParsedObject) {
   const { spec, status, metadata } = object;
   const { endpoint, budget } = isRecord(status) ? status : {};

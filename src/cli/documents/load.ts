@@ -87,7 +87,10 @@ async function wantedIn(folder: string): Promise<readonly string[]> {
   return names.filter((_name, at) => wanted[at]);
 }
 
-/** Lists the objects that `kustomize` builds from a folder, each with its place in the source files, if the source files contain it. */
+/**
+ * Lists the objects that `kustomize` builds from a folder. Each object gets the file and line of its source, if one of
+ * the manifests in the folder contains the object.
+ */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
   if (rendered === undefined) {

@@ -71,7 +71,10 @@ export function collecting(reader: Pick<AccountReader, 'read'>) {
   return { list, gaps };
 }
 
-/** Reads the content of an account. */
+/**
+ * Reads the objects of an account from the service. In the result, a list that could not be read completely is empty,
+ * and `gaps` has the reason.
+ */
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { kinds, members: memberIds, recovery = false, onListed }: Wanted,

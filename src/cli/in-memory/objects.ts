@@ -89,7 +89,7 @@ export class ObjectsInMemory implements ObjectWriter {
     return released;
   }
 
-  /** Stores the next version of an object, unless somebody has changed the object since the engine saw it. */
+  /** Stores the next version of an object. Refuses if somebody has changed the object since the engine read it. */
   #write(seen: KubeObject, next: KubeObject): Written {
     const newest = this.#objects.get(keyOfObject(seen));
     if (newest === undefined) return { is: 'gone' };

@@ -1,6 +1,7 @@
 /**
- * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes API and one hosting layer.
- * Everything that touches the outside is passed in, so that a test can run the same operator in memory on a virtual clock.
+ * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes client, and the
+ * hosting layer, which sends requests to the service. Everything that touches the outside is passed in, so that a test
+ * can run the same operator in memory on a virtual clock.
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
@@ -12,7 +13,7 @@ import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-/** The parts that an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
@@ -27,7 +28,10 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
 /** The parts of the engine that `createOperator` makes itself, so its caller does not pass them. */
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
-/** An operator that was created, with all its parts. */
+/**
+ * An operator that `createOperator` has made: its engine, and functions to start it, to stop it and to ask for its
+ * health.
+ */
 export type Operator = ReturnType<typeof createOperator>;
 
 /** The name of the operator, of its lease and of its ServiceAccount. */
@@ -124,7 +128,7 @@ export function createOperator(options: OperatorOptions) {
     rewound: () => rewound(),
     /** Lists the reasons why the operator is not ready, one sentence each. */
     complaints: () => complaintsOf(caches, clock),
-    /** Returns how long each watch has been silent. */
+    /** Returns for each watch how long ago Kubernetes last sent something. */
     ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();

@@ -7,7 +7,7 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 
 /** The options of an operator that the preflight checks against the cluster. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
-  /** The kubeconfig or ServiceAccount, as messages name it. */
+  /** How messages name the credentials for the cluster: as a kubeconfig or as a ServiceAccount. */
   readonly title: string;
 }
 

@@ -22,7 +22,9 @@ export interface PlanInput {
   readonly wanted: Sorted;
   /** The manifests before the change, if `--base` gives them. */
   readonly base?: Sorted | undefined;
-  /** The objects in the cluster, and the reasons why others could not be read; undefined if no cluster is read. */
+  /**
+   * The objects in the cluster, and the reasons why other objects could not be read. Undefined if no cluster is read.
+   */
   readonly live?: ObjectsRead | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
@@ -109,7 +111,7 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-/** Collects the objects of a plan before and after the change. */
+/** Collects two sets of objects: those before the change that is planned, and those after it. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   type Objects = readonly ParsedObject[];
   const withAccounts = (objects: Objects, others: Objects = []) => {
@@ -161,7 +163,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   );
 }
 
-/** Writes a note that counts the resources bound to objects of the service only by name. */
+/** Writes a note with the number of resources whose object in the service was found only by its name. */
 function boundByName(played: Played, { objects }: Known): readonly string[] {
   const free = new Set(objects.filter(isIdUnknown).map(({ key }) => key));
   const count = played.objects.filter(({ kind, key, status: { memory } }) => {

@@ -38,11 +38,11 @@ export interface PlannedCall {
   /** The object in the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** The answer that the service is assumed to give; new ids in it exist only in this run. */
+  /** The answer that the service is assumed to give. New ids in the answer are made up, and exist only in this plan. */
   readonly answer: unknown;
 }
 
-/** The result of a rehearsal, which runs the engine in memory. */
+/** The result of a rehearsal, in which the engine runs in memory to find out what it would send. */
 export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 
 /**
@@ -202,7 +202,7 @@ class Stage {
     }
   }
 
-  /** Waits until all callbacks have run and every read is answered. */
+  /** Waits until all callbacks have run and every read that is under way is answered. */
   async #rest(): Promise<void> {
     await settle();
     for (;;) {

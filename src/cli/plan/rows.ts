@@ -12,7 +12,7 @@ import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
 /** What the plan knows about its resources besides the recorded calls. */
 export interface Known {
-  /** The objects before and after the change that is planned. */
+  /** The objects before the change that is planned, and those after it. */
   readonly objects: readonly ParsedObject[];
   /** The file and line of each resource in the manifests, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
@@ -58,7 +58,10 @@ export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift
 
 const waitsForAccount = 'AccountNotReady: ';
 
-/** Hides the rows of resources that only wait for their account; the row of the account counts them instead. */
+/**
+ * Hides the rows of resources that only wait for their account. Their number is shown in the row of the account
+ * instead.
+ */
 export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): PlanRow[] {
   const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
@@ -227,7 +230,10 @@ function isSecret(value: Json): boolean {
 
 type Told = NonNullable<PlanField['after']>;
 
-/** Prepares a value for printing: hides secrets, and replaces ids that this run made up by the names of their resources. */
+/**
+ * Prepares a value for printing: hides secrets, and prints names of resources in place of the ids that this plan has
+ * made up.
+ */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
     if (isNewId(value)) return around.names.get(value) ?? 'a new one';
@@ -244,7 +250,7 @@ function sortedList(value: Told): Told {
   return Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 }
 
-/** Maps ids of the service to the names of the resources that are bound to them. */
+/** Maps the id of each object in the service to the name of the resource that is bound to it. */
 function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const bound = objects.filter(({ status: { memory } }) => memory.id !== undefined);
   return new Map(bound.map(({ key, status: { memory } }) => [memory.id ?? '', keyInWords(key)]));

@@ -1,4 +1,7 @@
-/** Builds the objects of a rehearsal from the manifests. A rehearsal runs the engine in memory. */
+/**
+ * Builds the objects of a rehearsal from the manifests. In a rehearsal, the engine runs in memory to find out what it
+ * would send.
+ */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { keyOf, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';

@@ -16,7 +16,8 @@ type Query = Readonly<Record<string, string>>;
 type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | 'configuration';
 
 /**
- * Describes one type of item in the interface: the paths of its list and of its single read, and the names of the list field and of the id.
+ * Describes one type of item in the service: the path of the list of items, the path of a single item, and the names of
+ * the fields that hold the list and the id.
  */
 interface Shelf {
   /** The path that lists the items; empty if the service has no such list. */
@@ -40,7 +41,7 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
-/** The beginning of every id that this run has made up. */
+/** The beginning of every id that this plan has made up. */
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
@@ -84,7 +85,7 @@ export class ServiceInMemory {
     this.#environmentsOf = environmentsOf;
   }
 
-  /** Waits until every running read is answered; returns false if no read was running. */
+  /** Waits until every read that is under way is answered; returns false if none was under way. */
   async answered(): Promise<boolean> {
     if (this.#underWay.size === 0) return false;
     await Promise.all(this.#underWay);
@@ -111,7 +112,7 @@ export class ServiceInMemory {
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** Returns the item that a call changes, as the service shows it at this moment. */
+  /** Returns the item of the service that a call changes, with the fields that the item has before the call. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -130,7 +131,10 @@ export class ServiceInMemory {
     return this.#base(path, query);
   }
 
-  /** Answers a read with what the real service answered. A failure becomes an HTTP status or a failed connection. */
+  /**
+   * Answers a read with what the real service answered. If the real read failed, answers with an HTTP status or a
+   * failed connection.
+   */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
     if (reading.is === 'answered') return reading;
@@ -201,7 +205,7 @@ export class ServiceInMemory {
     return this.#kept.has(key) ? changes && { ...read, ...changes } : read;
   }
 
-  /** Lists the items of one type as the real service listed them. */
+  /** Lists the items of one type as the real service returned them. */
   #listed(name: ShelfName): readonly Item[] {
     return itemsRead(this.#reader, shelves[name].list, shelves[name].field);
   }
@@ -375,7 +379,10 @@ export class ServiceInMemory {
     return done({ configurations: wiped.length });
   }
 
-  /** Accepts a recovery request. The operation stays unfinished, because nobody knows how it would end. */
+  /**
+   * Accepts a recovery request. In a plan, the operation that the request starts never ends, because nobody can know in
+   * advance how it would end.
+   */
   async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
     const operationId = body['operationId'] ?? this.#newId('operation');
@@ -420,7 +427,7 @@ function answerOf(item: Item | undefined): Answer {
   return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
-/** Finds the type of item that an endpoint reads or changes. */
+/** Finds the type of item that an endpoint of the service reads or changes. */
 function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
@@ -449,7 +456,7 @@ function usesPoint(alert: Item, id: string): boolean {
   return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
-/** Returns the item in the body of an answer, where it may be wrapped in a field such as `app`. */
+/** Returns the item in the body of an answer. In some answers, the item is in a field such as `app`. */
 function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
