@@ -65,8 +65,8 @@ export function recordsIn(value: unknown, key: string): readonly Readonly<Record
 }
 
 /**
- * The type of an object whose undefined fields were removed: no field has the value undefined, but a field may be
- * missing.
+ * The type of an object whose undefined fields were removed: no
+ * field has the value undefined, but a field may be missing.
  */
 type Defined<Row> = string extends keyof Row
   ? { [Field in keyof Row]: Exclude<Row[Field], undefined> }

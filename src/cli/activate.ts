@@ -52,8 +52,8 @@ export const activate = command(activateCommand, async (called) =>
 type Choices = Settings<(typeof activateCommand)['flags']>;
 
 /**
- * The options of `apphosting activate` that choose a recovery point, and the names of the app and environment to
- * recover into.
+ * The options of `apphosting activate` that choose a recovery
+ * point, and the names of the app and environment to recover into.
  */
 type PointChoice = Pick<Choices, 'point' | 'validMinutes'> & Partial<Choices>;
 

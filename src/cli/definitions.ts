@@ -44,8 +44,8 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
     return flaw(`"${name}" is not a valid name: use lower case letters, digits, - and ., and no - or . at the ends`);
-  // Check the length of the resource's name too: unless the spec sets another name, the object in the service gets this
-  // name.
+  // Check the length of the resource's name too: unless the spec
+  // sets another name, the object in the service gets this name.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);

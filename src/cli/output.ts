@@ -7,8 +7,8 @@ import { styleText } from 'node:util';
 export const exitCodes = {
   fine: 0,
   /**
-   * The exit code if the result is incomplete, for example after a failed read. It wins over the exit codes for changes
-   * and problems.
+   * The exit code if the result is incomplete, for example after a
+   * failed read. It wins over the exit codes for changes and problems.
    */
   unknown: 1,
   /** The exit code if the command found changes or problems. */
@@ -53,8 +53,8 @@ export function asData(output: unknown, value: unknown): string | undefined {
 }
 
 /**
- * Writes a file. Returns the problems for the command to print: an empty list, or one sentence if the file could not be
- * written.
+ * Writes a file. Returns the problems for the command to print: an
+ * empty list, or one sentence if the file could not be written.
  */
 export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
   try {

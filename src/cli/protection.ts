@@ -27,8 +27,8 @@ export interface ProtectionView {
   /** The reason and message of the condition ActivationAvailable if this condition is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
   /**
-   * Why the service did not list the recovery points. Set only if the points come from the status of the resource
-   * instead.
+   * Why the service did not list the recovery points. Set only
+   * if the points come from the status of the resource instead.
    */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
@@ -60,8 +60,8 @@ export type LivePoints =
   | { readonly why: string; readonly asked: boolean };
 
 /**
- * Asks the service for every recovery point of a protection. Uses the credential that flags give, or else that of the
- * protection's account.
+ * Asks the service for every recovery point of a protection. Uses the
+ * credential that flags give, or else that of the protection's account.
  */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,

@@ -92,9 +92,9 @@ export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNulla
 }
 
 /**
- * Sets up leader election. The promise `won` resolves when this process gets the lease; `takeOver` is true if the
- * previous holder did not release the lease. The promise `lost` resolves with the reason when this process loses the
- * lease.
+ * Sets up leader election. The promise `won` resolves when this process gets the
+ * lease; `takeOver` is true if the previous holder did not release the lease.
+ * The promise `lost` resolves with the reason when this process loses the lease.
  */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,

@@ -73,8 +73,8 @@ export const completion = command(completionCommand, async ({ settings, operand:
 });
 
 /**
- * Prints the words that may complete a command line that is still being typed. The completion scripts of the shells
- * call this.
+ * Prints the words that may complete a command line that is still
+ * being typed. The completion scripts of the shells call this.
  */
 export async function complete(
   args: readonly string[],

@@ -20,8 +20,8 @@ interface Way {
   /** The change to a manifest in Git that has the same effect; set only for commands that change the spec. */
   readonly inGit?: string;
   /**
-   * True once the operator has handled the request that the command wrote into the resource, such as a requested
-   * reconcile.
+   * True once the operator has handled the request that the command
+   * wrote into the resource, such as a requested reconcile.
    */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }

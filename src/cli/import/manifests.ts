@@ -248,8 +248,8 @@ function unless<Value>(value: Value, usual: Value): Value | undefined {
 type PointContent = AccountContent['contactPoints'][number];
 
 /**
- * Says where a ContactPoint spec holds the settings of one type of contact point, and which of these settings are
- * secret.
+ * Says where a ContactPoint spec holds the settings of one type
+ * of contact point, and which of these settings are secret.
  */
 interface PointSettings {
   /** The field of the spec that holds the settings, such as `webhook`. */

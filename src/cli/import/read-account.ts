@@ -51,8 +51,8 @@ interface Wanted {
 }
 
 /**
- * The number of catalogs that are read to prove that an import sends nothing: app presets, database presets and
- * solutions.
+ * The number of catalogs that are read to prove that an import
+ * sends nothing: app presets, database presets and solutions.
  */
 const catalogs = 3;
 

@@ -29,8 +29,8 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
 /**
- * An operator that `createOperator` has made: its engine, and functions to start it, to stop it and to ask for its
- * health.
+ * An operator that `createOperator` has made: its engine, and
+ * functions to start it, to stop it and to ask for its health.
  */
 export type Operator = ReturnType<typeof createOperator>;
 

@@ -60,8 +60,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const known: Known = {
     objects,
     places: wanted.places,
-    // If the earlier spec of a resource is known, so are the fields that the service hides: the spec contains their old
-    // values.
+    // If the earlier spec of a resource is known, so are the fields
+    // that the service hides: the spec contains their old values.
     hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
     whyDeleted: `the resource is in --base, but not in ${from}`,

@@ -230,8 +230,8 @@ class Stage {
   }
 
   /**
-   * Wraps the hosting layer, which sends requests to the service, so that every call that changes something is
-   * recorded.
+   * Wraps the hosting layer, which sends requests to the service,
+   * so that every call that changes something is recorded.
    */
   #watched(hosting: Hosting): Hosting {
     return {

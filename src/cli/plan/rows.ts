@@ -59,8 +59,8 @@ export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift
 const waitsForAccount = 'AccountNotReady: ';
 
 /**
- * Hides the rows of resources that only wait for their account. Their number is shown in the row of the account
- * instead.
+ * Hides the rows of resources that only wait for their account.
+ * Their number is shown in the row of the account instead.
  */
 export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): PlanRow[] {
   const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
@@ -98,8 +98,8 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const action = actionOf(request);
   const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
-  // If the service hides a field and its old value is unknown, leave the field out: the new value may equal the old
-  // one.
+  // If the service hides a field and its old value is unknown,
+  // leave the field out: the new value may equal the old one.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
@@ -158,8 +158,8 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
 }
 
 /**
- * Describes the conditions under which the operator sends a recovery request, such as a time limit and flags of the
- * operator.
+ * Describes the conditions under which the operator sends a
+ * recovery request, such as a time limit and flags of the operator.
  */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
@@ -231,8 +231,8 @@ function isSecret(value: Json): boolean {
 type Told = NonNullable<PlanField['after']>;
 
 /**
- * Prepares a value for printing: hides secrets, and prints names of resources in place of the ids that this plan has
- * made up.
+ * Prepares a value for printing: hides secrets, and prints names
+ * of resources in place of the ids that this plan has made up.
  */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {

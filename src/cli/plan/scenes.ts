@@ -1,6 +1,6 @@
 /**
- * Builds the objects of a rehearsal from the manifests. In a rehearsal, the engine runs in memory to find out what it
- * would send.
+ * Builds the objects of a rehearsal from the manifests. In a
+ * rehearsal, the engine runs in memory to find out what it would send.
  */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
@@ -15,8 +15,8 @@ import type { Finding } from './model.ts';
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /**
- * All objects of one run of the engine in memory, before the change or after it: custom resources, Secrets and
- * ConfigMaps.
+ * All objects of one run of the engine in memory, before the
+ * change or after it: custom resources, Secrets and ConfigMaps.
  */
 export interface Scene {
   readonly objects: readonly ParsedObject[];
@@ -117,16 +117,16 @@ function texts(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * True if nothing says which object of the service a resource manages: the resource has no status, and its spec gives
- * no id.
+ * True if nothing says which object of the service a resource
+ * manages: the resource has no status, and its spec gives no id.
  */
 export function isIdUnknown(one: ParsedObject): boolean {
   return one.object.status === undefined && one.kind.life === 'long' && typeof specOf(one)['externalId'] !== 'string';
 }
 
 /**
- * Lets a resource adopt an object of the service by name, if neither its status nor its spec gives the id of the
- * object.
+ * Lets a resource adopt an object of the service by name, if
+ * neither its status nor its spec gives the id of the object.
  */
 export function presumed(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => {

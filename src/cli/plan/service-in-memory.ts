@@ -58,8 +58,8 @@ interface Answer {
 type Reply = Answer | WireFailure;
 
 /**
- * Answers requests as the service would, from the data that was read from the service and the changes that this plan
- * has made.
+ * Answers requests as the service would, from the data that was
+ * read from the service and the changes that this plan has made.
  */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
@@ -132,8 +132,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Answers a read with what the real service answered. If the real read failed, answers with an HTTP status or a
-   * failed connection.
+   * Answers a read with what the real service answered. If the real
+   * read failed, answers with an HTTP status or a failed connection.
    */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
@@ -196,8 +196,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Returns an item of the service with the changes that this plan has made to it; undefined if this plan has deleted
-   * the item.
+   * Returns an item of the service with the changes that this plan
+   * has made to it; undefined if this plan has deleted the item.
    */
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
     const key = `${name}/${String(id)}`;
@@ -391,8 +391,8 @@ export class ServiceInMemory {
     const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
     this.#merge('configuration', id, {
-      // A validation may run at the same time as another operation, and then does not replace it as the active
-      // operation.
+      // A validation may run at the same time as another operation,
+      // and then does not replace it as the active operation.
       activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
       ...(body['operationId'] === undefined && {
         activities: [{ operationId, startedAt }, ...recordsIn(known, 'activities')],
@@ -403,8 +403,8 @@ export class ServiceInMemory {
 }
 
 /**
- * Returns the settings in a request that protects one environment: the common settings of the request, and the
- * environment's own.
+ * Returns the settings in a request that protects one environment:
+ * the common settings of the request, and the environment's own.
  */
 export function configuredBy(body: Item): Item {
   const { common } = body;

@@ -1,6 +1,6 @@
 /**
- * Describes the commands that people type and the permissions that these commands need, for the documentation and the
- * shell completion.
+ * Describes the commands that people type and the permissions that
+ * these commands need, for the documentation and the shell completion.
  */
 import type { CommandLine, Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';

@@ -29,8 +29,8 @@ export interface Story {
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
 /**
- * Finds for each of `objects` the chain of objects that it waits for. `all` has every object that such a chain may
- * contain.
+ * Finds for each of `objects` the chain of objects that it waits
+ * for. `all` has every object that such a chain may contain.
  */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));

@@ -36,8 +36,8 @@ function flat(tree: readonly Branch[]): readonly Branch[] {
 }
 
 /**
- * The namespace in which resources were looked for, or undefined for all namespaces, and whether every resource could
- * be read.
+ * The namespace in which resources were looked for, or undefined
+ * for all namespaces, and whether every resource could be read.
  */
 interface Looked {
   readonly namespace: string | undefined;

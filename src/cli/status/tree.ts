@@ -12,8 +12,8 @@ export interface Branch extends Readiness {
 }
 
 /**
- * Builds the tree of every account. An object becomes the root of a tree of its own if no object that belongs above it
- * was read.
+ * Builds the tree of every account. An object becomes the root of
+ * a tree of its own if no object that belongs above it was read.
  */
 export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
