@@ -35,7 +35,7 @@ const summaries = {
 /** A subcommand, which takes its own arguments and returns the exit code. */
 type Command = (args: readonly string[]) => Promise<number>;
 
-/** Loads a subcommand that steers one resource, such as `pause` or `redeploy`. */
+/** Loads a subcommand that changes one resource, such as `pause` or `redeploy`. */
 const steer = (name: Steering) => async () => (await import('./cli/day-two/steer.ts')).steering(name);
 
 /** Loads the code of a subcommand, but only when the user runs that subcommand. */
@@ -89,7 +89,8 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two Node processes, and needs source files to build a control plane.
+    // The sandbox starts this program again as two Node processes and builds a control plane from source files. A
+    // single-file program has no source files.
     stderr.write(
       'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
@@ -117,7 +118,10 @@ function keepSmall(): void {
   setFlagsFromString('--heap-growing-percent=20');
 }
 
-/** Caches compiled code, so that the next start needs no compiler; this saves half of the CPU and 20 MB of memory. */
+/**
+ * Keeps compiled code on disk, so that the next start does not compile the program again. This saves half of the CPU
+ * time and 20 MB of memory.
+ */
 function keepCompiled(): void {
   try {
     enableCompileCache(join(homedir(), '.cache', 'apphosting', 'compiled'));

@@ -56,7 +56,7 @@ export function collect(
     dispatcher.dispatch(options, {
       onRequestStart: (controller) => {
         started = controller;
-        // The caller may have aborted the request while it waited for a connection.
+        // A request can be aborted while it waits for a connection.
         const no = signal.aborted ? (signal.reason as Error) : mayStart?.();
         if (no !== undefined) end(controller, no);
       },

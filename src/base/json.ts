@@ -64,7 +64,10 @@ export function recordsIn(value: unknown, key: string): readonly Readonly<Record
   return Array.isArray(list) ? (list as unknown[]).filter(isRecord) : [];
 }
 
-/** The type of an object after its undefined fields were removed. */
+/**
+ * The type of an object whose undefined fields were removed: no
+ * field has the value undefined, but a field may be missing.
+ */
 type Defined<Row> = string extends keyof Row
   ? { [Field in keyof Row]: Exclude<Row[Field], undefined> }
   : { [Field in keyof Row]?: Exclude<Row[Field], undefined> };
@@ -72,7 +75,7 @@ type Defined<Row> = string extends keyof Row
 /** Copies an object without its undefined fields. */
 export function definedIn<Row extends object>(row: Row): Defined<Row> {
   const rows = Object.entries(row).filter(([, value]) => value !== undefined);
-  // The cast is safe: only fields that are undefined are missing.
+  // The cast is safe: the copy lacks only fields that were undefined.
   return Object.fromEntries(rows) as Defined<Row>;
 }
 

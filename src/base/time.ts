@@ -2,22 +2,22 @@
 export interface Clock {
   /** Milliseconds since the epoch. */
   wall(): number;
-  /** Milliseconds that never step back and never jump. */
+  /** Milliseconds since a fixed but arbitrary moment, on a clock that nobody can set and that never goes back. */
   monotonic(): number;
-  /** Calls `wake` once after `delayMs`; the returned function cancels the call. */
+  /** Calls `wake` once after `delayMs`. Returns a function that cancels this call. */
   after(delayMs: number, wake: () => void): () => void;
 }
 
 /**
- * One moment on both clocks. Neither clock is enough: the monotonic clock stops while the machine sleeps, and people can set
- * the wall clock.
+ * One moment on the monotonic clock and on the wall clock. Each clock alone has a fault: the monotonic clock stops
+ * while the machine sleeps, and people can set the wall clock.
  */
 export interface Moment {
   readonly monotonic: number;
   readonly wall: number;
 }
 
-/** Reads both clocks. */
+/** Reads the monotonic clock and the wall clock at the same moment. */
 export function momentOf(clock: Clock): Moment {
   return { monotonic: clock.monotonic(), wall: clock.wall() };
 }
@@ -40,7 +40,7 @@ export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/Z$/, '000Z');
 }
 
-/** Formats the end of a wait in whole seconds, rounded up, so that the wait is over when a clock shows this time. */
+/** Formats a time in whole seconds, rounded up, so that a wait is really over at the printed time. */
 export function isoSecondsUp(ms: number): string {
   return isoSeconds(ms + 999);
 }
@@ -64,11 +64,16 @@ export function retryPauseMs(failures: number, entropy: Entropy): number {
 export interface BackoffShape {
   readonly firstMs: number;
   readonly longestMs: number;
-  /** After this long without a failure, the next failure counts as the first. */
+  /**
+   * After this long without a failure, earlier failures are forgotten: the pause after the next failure is short again.
+   */
   readonly forgetMs: number;
 }
 
-/** Computes pauses between tries: with jitter, longer after each failure in a row, and short again after a while without a failure. */
+/**
+ * Computes the pauses between attempts. The pauses have jitter, grow with each failure in a row, and are short again
+ * after a while without a failure.
+ */
 export class Backoff {
   readonly #shape: BackoffShape;
   readonly #clock: Clock;

@@ -51,7 +51,10 @@ export const activate = command(activateCommand, async (called) =>
 
 type Choices = Settings<(typeof activateCommand)['flags']>;
 
-/** The options of `apphosting activate` that choose a recovery point and the names to recover under. */
+/**
+ * The options of `apphosting activate` that choose a recovery
+ * point, and the names of the app and environment to recover into.
+ */
 type PointChoice = Pick<Choices, 'point' | 'validMinutes'> & Partial<Choices>;
 
 /** Builds the manifest that activates one recovery point. */
@@ -104,7 +107,10 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   return found;
 }
 
-/** Chooses the names of the recovered environment: those of the warm standby, else those given by flags, else saved ones. */
+/**
+ * Chooses the names of the recovered environment and its app. A warm standby keeps its names. Otherwise, names from
+ * flags come first, then the names that the protection has saved.
+ */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object {
   const { warmDestination } = facts;
   const saved = warmDestination ?? facts.plannedDestination ?? spec.target;
@@ -121,12 +127,13 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
     );
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
-  // Leave createNewApp out if it is unknown: false would contradict a standby that has a new app.
+  // Leave createNewApp out if the app has a name, but nothing says whether it is a new app. The value false would be
+  // wrong for a standby in a new app.
   const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
   return definedIn({ environmentName, appName, createNewApp });
 }
 
-/** True if this protection was activated before, so that the manifest needs `afterOperationId`. */
+/** True if this protection was activated before. The manifest then needs `afterOperationId`. */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }

@@ -34,7 +34,7 @@ export function flawsOf(kind: string, object: Readonly<Record<string, unknown>>)
   return [...nameFlaws(metadata, schema, spec), ...strangers, ...flaws];
 }
 
-// The form of a DNS subdomain name: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
+// The syntax of a DNS subdomain name: https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 const subdomain = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 
 function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonly Flaw[] {
@@ -44,7 +44,8 @@ function nameFlaws(metadata: unknown, schema: z.ZodType, spec: unknown): readonl
   if (typeof name !== 'string' || name === '') return flaw('name is required');
   if (name.length > 253 || !subdomain.test(name))
     return flaw(`"${name}" is not a valid name: use lower case letters, digits, - and ., and no - or . at the ends`);
-  // Check the name of the resource too: the object in the service gets this name, unless the spec sets another.
+  // Check the length of the resource's name too: unless the spec
+  // sets another name, the object in the service gets this name.
   return fieldsAt(schema, []).flatMap((field) => {
     const { maxLength, [ownNameKey]: isOwnName } = schemaAt(schema, [field])?.meta() ?? {};
     const isTooLong = isOwnName !== undefined && name.length > Number(maxLength);

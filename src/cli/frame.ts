@@ -14,7 +14,7 @@ export interface CommandAnswer {
   readonly data?: unknown;
   /** The result as text for people, printed unless `-o` is json or yaml. */
   readonly text?: string;
-  /** The exit code if the command could find out everything; 0 by default. */
+  /** The exit code if `problems` is empty; 0 by default. */
   readonly code?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Gives commands the real clock and randomness of the machine, and a log and metrics that discard everything. */
+/** Gives commands the clock and the random numbers of the machine, and a log and metrics that discard everything. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Entropy } from '../base/time.ts';
@@ -7,9 +7,9 @@ import type { Log, Metrics } from '../engine/ports.ts';
 const longDelayMs = 20_000;
 
 /**
- * The clock of the machine. A long delay is rounded up to a quarter of a second: Node keeps a list for each length of a timer,
- * and thousands of lists cost a sixth of the CPU that the polls take. Any other delay is rounded up to a millisecond: Node would
- * cut the fraction.
+ * The clock of the machine. A delay of more than 20 seconds is rounded up to a quarter of a second: Node keeps one list
+ * of timers for each different delay, and thousands of lists take a sixth of the CPU time of all polls. A shorter delay
+ * is rounded up to a whole millisecond, because Node would cut off the fraction.
  */
 export const realClock: Clock = {
   wall: () => Date.now(),
@@ -27,13 +27,13 @@ export interface Waiting {
   readonly pause: (ms: number) => Promise<void>;
 }
 
-/** The real time and pauses of the machine. */
+/** Reads the current time and waits, with the clock of the machine. */
 export const realTime: Waiting = {
   nowMs: () => Date.now(),
   pause: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
 };
 
-/** The real randomness of the machine. */
+/** Random numbers and UUIDs from the machine. */
 export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 const discard = () => undefined;

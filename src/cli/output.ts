@@ -6,13 +6,16 @@ import { styleText } from 'node:util';
 /** The exit codes of all commands. */
 export const exitCodes = {
   fine: 0,
-  /** The result is incomplete, for example after a failed read; this code wins over all others. */
+  /**
+   * The exit code if the result is incomplete, for example after a
+   * failed read. It wins over the exit codes for changes and problems.
+   */
   unknown: 1,
-  /** The command found changes or problems. */
+  /** The exit code if the command found changes or problems. */
   found: 2,
-  /** A condition of the flag `--fail-on` is met. */
+  /** The exit code if a condition of the flag `--fail-on` is met. */
   gate: 3,
-  /** The command line is not valid. */
+  /** The exit code if the command line is not valid. */
   usage: 64,
 } as const;
 
@@ -49,7 +52,10 @@ export function asData(output: unknown, value: unknown): string | undefined {
   return output === 'yaml' ? stringify(value) : undefined;
 }
 
-/** Writes a file; if that fails, returns a sentence that says so, for the problems of a command. */
+/**
+ * Writes a file. Returns the problems for the command to print: an
+ * empty list, or one sentence if the file could not be written.
+ */
 export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
   try {
     await writeFile(path, text);

@@ -40,7 +40,7 @@ export const points = command(pointsCommand, async (called) =>
 
 type Asked = Pick<Settings<(typeof pointsCommand)['flags']>, 'before' | 'limit' | 'output'>;
 
-/** Makes the answer of `apphosting points`: the recovery points of a protection. */
+/** Makes the result of `apphosting points`: the recovery points of a protection. */
 export function listing(protection: ProtectionView, { before, limit, output }: Asked, nowMs: number): CommandAnswer {
   const { recoveryPoints = [] } = protection.facts;
   const asked = recoveryPoints.filter(({ cutoffTime }) => before === undefined || Date.parse(cutoffTime) <= before);

@@ -26,7 +26,10 @@ export interface ProtectionView {
   readonly doubt: string | undefined;
   /** The reason and message of the condition ActivationAvailable if this condition is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
-  /** The reason why the service did not list the points; set only if they come from status. */
+  /**
+   * Why the service did not list the recovery points. Set only
+   * if the points come from the status of the resource instead.
+   */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
 
@@ -53,10 +56,13 @@ export async function readProtection(called: Called<typeof protectionFlags>): Pr
 /** All recovery points, newest first, or a sentence that says why they could not be listed. */
 export type LivePoints =
   | { readonly points: readonly PointRow[] }
-  /** `asked` is true if the service was asked and gave no list, false if it could not be asked. */
+  /** `asked` is true if the service gave no usable list, and false if no request could be sent to the service. */
   | { readonly why: string; readonly asked: boolean };
 
-/** Asks the service for every recovery point, with the credential from the flags or else from the account of the protection. */
+/**
+ * Asks the service for every recovery point of a protection. Uses the
+ * credential that flags give, or else that of the protection's account.
+ */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,
   protection: Pick<ProtectionView, 'namespace' | 'spec' | 'facts' | 'configurationId'>,
@@ -77,7 +83,7 @@ export async function livePoints(
   }
 }
 
-/** Asks the service for every recovery point, through an account that is already open. */
+/** Asks the service for every recovery point of a protection, through a reader that is already open. */
 export async function pointsFrom(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { configurationId, facts }: Pick<ProtectionView, 'facts' | 'configurationId'>,
@@ -87,7 +93,10 @@ export async function pointsFrom(
   return { points: pointRows(byMoment(found.items), { generation: facts.configurationGeneration ?? 0 }) };
 }
 
-/** Replaces the recovery points from status by those that the service lists; keeps the former if the service gave no list. */
+/**
+ * Replaces the recovery points from the status by those that the service lists. If the service gave no list, keeps the
+ * points from the status and adds the reason.
+ */
 export function withPoints(protection: ProtectionView, live: LivePoints): ProtectionView {
   if ('why' in live) return { ...protection, stale: live };
   const { obstacle, facts } = protection;
@@ -99,7 +108,10 @@ export function withPoints(protection: ProtectionView, live: LivePoints): Protec
   };
 }
 
-/** Parses a DisasterProtection that is bound to a configuration. */
+/**
+ * Parses a DisasterProtection. Throws if the resource is not valid, or if its status does not name its configuration in
+ * the service yet.
+ */
 export function protectionFrom(object: KubeObject): ProtectionView {
   const { name, namespace = '' } = object.metadata;
   const spec = DisasterProtectionSpec.safeParse(object.spec);

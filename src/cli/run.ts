@@ -29,7 +29,7 @@ async function operate(settings: RunSettings): Promise<number> {
   const metrics = new MetricRegistry();
   const credentials = await credentialsOf(settings);
   const api = new KubeClient(credentials, realClock);
-  // Give the lease its own connections: a renewal must not queue behind a thousand status writes.
+  // Give the lease a client with its own connections: renewing the lease must not wait behind a thousand status writes.
   const leaseApi = new KubeClient(credentials, realClock);
   const stopped = new Promise<'stop'>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve('stop'));
@@ -83,16 +83,18 @@ async function operate(settings: RunSettings): Promise<number> {
 }
 
 /**
- * Returns the wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. Creation times come from the
- * API server: if the clock of this machine is slow, an object older than this process would look younger.
+ * Returns the wall time of a moment, by the clock of this machine or of the API server, whichever is ahead. The API
+ * server sets the creation times of objects. If the clock of this machine were behind, an object created before this
+ * process started would seem to be newer than the process.
  */
 export function laterOf({ wall, monotonic }: Moment, server: ReturnType<NonNullable<KubeApi['serverDate']>>): number {
   return server === undefined ? wall : Math.max(wall, server.dateMs - server.seenAt + monotonic);
 }
 
 /**
- * Sets up leader election. The promise `won` resolves when this process holds the lease; `takeOver` is true if the previous holder did not
- * release it. The promise `lost` resolves with the reason when this process loses the lease.
+ * Sets up leader election. The promise `won` resolves when this process gets the
+ * lease; `takeOver` is true if the previous holder did not release the lease.
+ * The promise `lost` resolves with the reason when this process loses the lease.
  */
 function electionOf(
   { leaderElect, leaseSeconds }: RunSettings,
@@ -113,7 +115,7 @@ interface Running {
   readonly election: ReturnType<typeof electionOf>;
   readonly log: Log;
   readonly metrics: MetricRegistry;
-  /** Resolves when a signal asks the operator's process to stop. */
+  /** Resolves when the process gets a signal to stop, such as SIGTERM. */
   readonly stopped: Promise<'stop'>;
 }
 
@@ -149,7 +151,7 @@ async function serve(
       code = 1;
     }
   }
-  // Finish the running calls and write their ids to status before the lease is released.
+  // Before the lease is released, let calls that are under way end, and write the ids of new objects to status.
   const ended = await inTime(realClock, stopMs, operator.stop());
   if (ended === undefined) log.warn({}, 'some calls or status writes were still running when the process ended');
   await election.lease?.stop();

@@ -42,7 +42,10 @@ export async function credentialOfAccount(
   return { ...(await credentialInSpec(api, at ?? operatorNamespace, spec)), of: { kind: kind.kind, name } };
 }
 
-/** Reads the credential that the spec of an account names. The account may exist only in a file; its Secret is read in `namespace`. */
+/**
+ * Reads the credential that the spec of an account names. The account itself may exist only in a manifest. The Secret
+ * is read in `namespace`.
+ */
 export async function credentialInSpec(
   api: Pick<KubeApi, 'get'>,
   namespace: string,
@@ -72,8 +75,8 @@ export function secretText(secret: KubeObject | undefined, key: string): string 
 }
 
 /**
- * Reads an object from the cluster; if the object is absent or may not be read, throws a message that says which flags make the object
- * unnecessary.
+ * Reads an object from the cluster. If the object is absent or may not be read, throws a message that names the flags
+ * with which the command does not need the object.
  */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {
@@ -87,7 +90,10 @@ async function found(title: string, read: () => Promise<KubeObject | undefined>)
   return object;
 }
 
-/** Finds the credential: from `--account`, else from the flags for the service, else from the account `default` in the cluster. */
+/**
+ * Finds the credential of an account: that of `--account`, else that of the flags for the service, else that of the
+ * account `default` in the cluster.
+ */
 export async function credentialFor(
   settings: AccountSettings & Settings<typeof clusterAccountFlags>,
   cluster: OpenCluster | undefined,

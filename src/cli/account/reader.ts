@@ -20,20 +20,23 @@ export type AccountReading =
 /** The reasons why a read of the service has no usable answer. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
-/** The source of an account's data: the service, or a snapshot. Disposing of the reader closes the source. */
+/** A source of an account's data: the service, or a snapshot. Disposing of the reader closes the connection. */
 export interface AccountReader {
   readonly accountId: string;
-  /** The host and port of the service that was read. */
+  /** The host and port of the service. */
   readonly endpoint: string;
   /** The time at which the data was read, in milliseconds since the epoch. */
   readonly asOfMs: number;
   read(request: Request): Promise<AccountReading>;
-  /** Lists all reads that are finished, with their results. */
+  /** Returns the addresses that were read so far, each with its result. */
   readings(): readonly (readonly [address: string, reading: AccountReading])[];
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Collects the items from all answers so far to reads of one path; `field` is the name of the list in an answer. */
+/**
+ * Collects the items of a list from all answers so far to reads of `path`, such as the pages of the list. `field` is
+ * the field of an answer that holds the items.
+ */
 export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string, field: string) {
   return reader.readings().flatMap(([address, reading]) => {
     const isOfPath = address === path || address.startsWith(`${path}?`);
@@ -53,9 +56,9 @@ export interface GivenCredential {
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
-/** A callback for the progress of a reader, and a signal that ends its reads. */
+/** A callback that reports the progress of a reader, and a signal that ends its reads. */
 export interface Reports {
-  /** Called after each answer with the number of answers so far. */
+  /** Called after each read, with the number of different addresses that were read so far. */
   readonly onRead?: (count: number) => void;
   /** The signal that ends all reads when it is aborted. */
   readonly signal?: AbortSignal;
@@ -70,7 +73,10 @@ export function addressOf({ path, query = {} }: Pick<Request, 'path' | 'query'>)
   return rows.length === 0 ? path : `${path}?${new URLSearchParams(rows).toString()}`;
 }
 
-/** Opens an account of the service for reading. */
+/**
+ * Opens a connection to the service with the credential of an account. Returns a reader, which reads the account and
+ * cannot change anything.
+ */
 export function openAccount(
   { accountId, baseUrl, token, caBundle, source: named }: GivenCredential,
   settings: Settings<typeof hostFlags> & { readonly requestsPerSecond: number },
@@ -91,7 +97,10 @@ export function openAccount(
   return readingOnce(source, (request) => persistently(service, request, reports.signal), reports.onRead);
 }
 
-/** Makes a reader that asks for each address once; `onRead` gets the number of answers so far. */
+/**
+ * Makes a reader that calls `ask` only once for each address, and then returns the same result again. After each call,
+ * `onRead` gets the number of addresses that were read so far.
+ */
 export function readingOnce(
   source: Omit<AccountReader, 'read' | 'readings'>,
   ask: (request: Request) => Promise<AccountReading>,

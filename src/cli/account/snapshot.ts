@@ -27,7 +27,10 @@ const Snapshot = z.strictObject({
   ),
 });
 
-/** Writes all answers that were read as the text of a snapshot file. Leaves out answers that may hold a secret. */
+/**
+ * Returns the text of a snapshot file with all answers that the service gave to the reader. Leaves out answers that may
+ * hold a secret.
+ */
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {
     if (reading.is !== 'answered' || address.includes('showSecrets=')) return [];
@@ -40,7 +43,7 @@ export function snapshotOf(reader: AccountReader): string {
   return `${JSON.stringify(snapshot, null, 1)}\n`;
 }
 
-/** Opens the account in a snapshot file for reading. */
+/** Opens a snapshot file. Returns a reader, which answers each read of the account from the file. */
 export async function openSnapshot(path: string, accountId: string | undefined): Promise<AccountReader> {
   const refused = (why: string) => new Trouble(`--snapshot ${path}: ${why}`);
   const value = jsonIn(await textIn(path, '--snapshot'));

@@ -6,7 +6,7 @@ import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { failureOf, listAll, withGroup } from './open.ts';
 
-/** The objects that were read from a cluster, and the reasons why others could not be read. */
+/** The objects that were read from a cluster, and the reasons why other objects could not be read. */
 export interface ObjectsRead {
   readonly objects: readonly ParsedObject[];
   /** One sentence for each failed read, such as `may not list metricalerts.apphosting.dev in team-a`. */
@@ -70,7 +70,10 @@ export function printable(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{C}+/gu, ' ') : '';
 }
 
-/** Finds a condition of an object by its type; its texts are safe to print. */
+/**
+ * Finds a condition of an object by its type. Removes control characters from the texts of the condition, so that they
+ * are safe to print.
+ */
 export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string) {
   const found = recordsIn(status, 'conditions').find((condition) => condition['type'] === type);
   return (
@@ -86,7 +89,10 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
 /** The status, reason, message and time of the condition Ready of an object. */
 export type Readiness = ReturnType<typeof readinessOf>;
 
-/** Reads from the status of an object whether it is Ready; the answer is unknown while no operator has seen the newest generation. */
+/**
+ * Reads from the status of an object whether it is Ready. The answer is `Unknown` while the operator has not yet
+ * handled the newest generation of the spec.
+ */
 export function readinessOf({ object, status }: ParsedObject) {
   const known = conditionOf({ status }, 'Ready');
   if (known !== undefined && isCurrent(object)) {
@@ -97,7 +103,7 @@ export function readinessOf({ object, status }: ParsedObject) {
   return { ready: 'Unknown', reason: 'NotSeen', message, since: known?.since };
 }
 
-/** True if the status of an object is about the newest generation of its spec. */
+/** True if the status of an object was written for the newest generation of the object. */
 export function isCurrent({ metadata, status }: KubeObject): boolean {
   return isRecord(status) && status['observedGeneration'] === metadata.generation;
 }

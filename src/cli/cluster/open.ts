@@ -67,7 +67,7 @@ export async function openClusterIfNamed(settings: ClusterSettings, given: OpenC
   return isNamed ? openCluster(settings, given) : undefined;
 }
 
-/** Lists every object of a resource, page by page. */
+/** Lists all objects of an API resource, page by page. */
 export async function listAll(
   api: Pick<CommandApi, 'list'>,
   resource: Resource,

@@ -72,7 +72,10 @@ export const completion = command(completionCommand, async ({ settings, operand:
   return { text: `${path}\n` };
 });
 
-/** Prints the candidates for the last word of a command line that is still being typed. The shell scripts call this. */
+/**
+ * Prints the words that may complete a command line that is still
+ * being typed. The completion scripts of the shells call this.
+ */
 export async function complete(
   args: readonly string[],
   commands: readonly Candidate[],
@@ -89,7 +92,7 @@ export async function complete(
 /** A word that may complete the command line, and its description. */
 export type Candidate = readonly [value: string, description: string];
 
-/** Finds the candidates for the last word of a command line, and says whether file names are candidates too. */
+/** Finds the words that may complete the command line, and says whether file names may complete it too. */
 export async function candidatesFor(words: readonly string[], commands: readonly Candidate[], given?: OpenCluster) {
   const typed = words.at(-1) ?? '';
   const begins = ([value]: Candidate) => value.startsWith(typed);
@@ -146,7 +149,7 @@ async function resourcesFor(
       '',
     ]);
   } catch {
-    // Offer no candidates if the command line is wrong so far or the cluster does not answer.
+    // Offer no words if the command line has an error already, or if the cluster does not answer.
     return [];
   }
 }

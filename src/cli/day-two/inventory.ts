@@ -76,7 +76,8 @@ async function managersIn({ api }: OpenCluster) {
     const ids = recordsIn(memory.facts, 'components').flatMap(({ appId, environmentId }) => [appId, environmentId]);
     return ids.map((id) => [id, key] as const);
   });
-  // A SolutionInstallation manages what it has created, unless another resource is bound to the same id.
+  // A SolutionInstallation manages the apps and environments that it has created, unless another resource is bound to
+  // the same id.
   const bound = objects.map(({ key, status: { memory } }) => [memory.id, key] as const);
   return { byId: new Map<unknown, string>([...made, ...bound]), problems };
 }

@@ -9,21 +9,24 @@ import { conditionOf, isCurrent, targetIn } from '../cluster/objects.ts';
 import { command, type CommandAnswer } from '../frame.ts';
 import { exitCodes } from '../output.ts';
 
-/** The name of an action on a resource, which is also the name of the command. */
+/** The name of a command that changes one resource. */
 export type Steering = 'reconcile' | 'pause' | 'resume' | 'redeploy' | 'rollback' | 'stop' | 'start';
 
 interface Way {
   readonly summary: string;
-  /** The only kind that this action applies to; absent if the action applies to all kinds. */
+  /** The only kind that the command applies to; absent if it applies to all kinds. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** The change to the manifest in Git that has the same effect; set only for actions that change the spec. */
+  /** The change to a manifest in Git that has the same effect; set only for commands that change the spec. */
   readonly inGit?: string;
-  /** True once the operator has handled the request of a person, such as a requested reconcile. */
+  /**
+   * True once the operator has handled the request that the command
+   * wrote into the resource, such as a requested reconcile.
+   */
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }
 
-/** The actions on a resource, by name. */
+/** The commands that change one resource: what each of them does, by its name. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Makes the operator reconcile a resource now, with fresh reads of the service.',
@@ -94,7 +97,7 @@ const flags = {
   dryRun: { help: 'print the changes that the command would make, and change nothing' },
 };
 
-/** Describes the command line of one action: its name, operand, flags and help. */
+/** Describes the command line of a command that changes one resource: its name, operand, flags and help. */
 export function steeringCommand(name: Steering) {
   const { summary, kind } = ways[name];
   return {
@@ -108,7 +111,7 @@ export function steeringCommand(name: Steering) {
   } satisfies CommandLine<Flags>;
 }
 
-/** Makes the command that carries out one action. */
+/** Makes a command that changes one resource, from the name of the command. */
 export function steering(name: Steering) {
   const way = ways[name];
   return command(
@@ -143,7 +146,7 @@ export function steering(name: Steering) {
       const text = `${title}: ${name} requested\n`;
       if (!settings.wait) return { text };
       speaks.out(text);
-      // Wait until the resource is Ready, or is paused if the command is `pause`, or is Stalled.
+      // Wait until the resource is Ready (for the command `pause`: until it is paused), or until it is Stalled.
       const before = stalledMessageOf(object);
       const until = time.nowMs() + settings.timeout * 1_000;
       let last = 'the operator has not reported a status yet';
@@ -157,10 +160,11 @@ export function steering(name: Steering) {
         const [ready, stalled] = [conditionOf(seen, 'Ready'), stalledMessageOf(seen)];
         if (ready !== undefined) last = `${ready.reason}: ${ready.message}`;
         const isDone = way.isTakenUp(seen, at);
-        // Do not look at the conditions of a paused object: the operator no longer updates them.
+        // Do not look at the conditions of a paused object, because the operator does not update them during a pause.
         if (isDone && name === 'pause') return { text: `${title}: paused\n` };
         if (isDone && isCurrent(seen) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-        // If the service refuses the call, the operator does not acknowledge the request; only the Stalled message changes then.
+        // If the service refuses the call, the operator never records in status that it has handled the request. The
+        // only sign is then a new message of the condition Stalled.
         if (stalled !== undefined && isCurrent(seen) && (isDone || stalled !== before))
           return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
         if (time.nowMs() >= until)

@@ -21,7 +21,8 @@ export function bundleOf(
       deleted: metadata.deletionTimestamp,
       finalizers: metadata.finalizers,
       observedGeneration: shown['observedGeneration'],
-      // Leave out the messages of conditions, because they may quote the service. Types, reasons and times cannot.
+      // Leave out the messages of conditions, because they may quote texts of the service. The types, reasons and times
+      // of conditions never quote the service.
       conditions: conditions.map(({ type, status: state, reason, lastTransitionTime: since }) => {
         return { type, status: state, reason, since };
       }),

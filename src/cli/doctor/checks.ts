@@ -19,17 +19,17 @@ import { ageInWords } from '../output.ts';
 /** The result of a check: ok, warning, error or unknown. */
 export type CheckVerdict = 'ok' | 'warning' | 'error' | 'unknown';
 
-/** A finding of a check. */
+/** What a check has found about one object. */
 export interface CheckFinding {
   readonly code: string;
   readonly verdict: CheckVerdict;
-  /** The object that the finding is about, such as a CRD or a resource. */
+  /** The object that was checked, such as a CRD or a resource. */
   readonly object: string;
   readonly message: string;
   readonly remedy?: string;
 }
 
-/** The installation to check, and the means to reach it. */
+/** The installation of the operator to check, the cluster that it runs in, and which checks to run. */
 export interface Patient {
   readonly api: Pick<CommandApi, 'get' | 'list' | 'serverDate' | 'isAllowed'>;
   readonly operatorNamespace: string;
@@ -52,12 +52,21 @@ export const definitions: Resource = {
 };
 export const serviceAccounts: Resource = { group: '', version: 'v1', plural: 'serviceaccounts', namespaced: true };
 const clockSlackMs = 5_000;
-/** The longest time in which a running operator handles a request to reconcile; usually it takes seconds. */
+/**
+ * A request to reconcile that is older than this and still unhandled counts as a problem. A running operator usually
+ * handles a request in seconds.
+ */
 const silenceMs = 60_000;
-/** The share of an account's request budget that its reads may use; above this share, changes have to wait. */
+/**
+ * A check warns if reads are expected to use more than this share of an account's request budget, because changes would
+ * then have to wait.
+ */
 const mostOfBudget = 0.8;
 
-/** A check, with the object that it is about, such as `apphosting-system/apphosting-operator`. */
+/**
+ * A check: its code, the object that it is about, such as `apphosting-system/apphosting-operator`, and the function
+ * that runs it.
+ */
 type Check = readonly [
   code: string,
   object: string,
@@ -111,7 +120,7 @@ function getting(api: Patient['api'], resource: Resource, namespace: string | un
   return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));
 }
 
-/** Makes the function with which a check reports its findings about one object. */
+/** Makes the function with which a check returns what it has found about one object. */
 function about(code: string, object: string): Say {
   return (verdict, message, remedy) => [{ code, verdict, object, message, ...(remedy !== undefined && { remedy }) }];
 }
@@ -148,14 +157,17 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
   return apartMs <= clockSlackMs ? say('ok', message) : say('warning', message, setClocks);
 }
 
-/** Checks the lease, and by it the clock of the operator, which writes its own time into the lease every two seconds. */
+/**
+ * Checks that an operator holds the lease. Checks the operator's clock too, because the operator writes its own time
+ * into the lease every two seconds.
+ */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or give its namespace with --operator-namespace: docs/runbooks/nobody-acts.md.';
   const first = await leaseSeen(patient);
   if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
-    // Read the lease again: an operator whose clock is slow may still renew it.
+    // Read the lease again, because an operator whose clock is slow may still be renewing it.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
@@ -172,7 +184,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
 
-/** The pause before the lease is read again: longer than a running operator takes to renew it. */
+/** The pause before the lease is read again. A running operator renews the lease more often. */
 const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
@@ -266,7 +278,10 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   return found;
 }
 
-/** Checks an account: its host, the limits of its token, and the share of its request budget that reads are expected to use. */
+/**
+ * Checks an account: whether its host is still the same, whether its token is limited or throttled, and whether reads
+ * are expected to use too much of its request budget.
+ */
 async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, object }: ParsedObject) {
   const { spec, status, metadata } = object;
   const { endpoint, budget } = isRecord(status) ? status : {};

@@ -58,7 +58,10 @@ export async function loadDocuments(path: string): Promise<Documents> {
 export async function readTexts(path: string) {
   const texts: [string, string][] = [];
   const unreadable: Unreadable[] = [];
-  /** Reads a file, or a folder with everything in it; follows symbolic links. `around` lists the folders that enclose it. */
+  /**
+   * Reads a file, or a folder with everything in it; follows symbolic links. `around` lists the folders around the file
+   * or folder, to find a link that leads back into one of them.
+   */
   const read = async (file: string, around: readonly string[]): Promise<void> => {
     const name = relative(path, file) || file;
     const refuse = (message: string) =>
@@ -76,7 +79,7 @@ export async function readTexts(path: string) {
   return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
 }
 
-/** Lists the names in a folder that are manifest files or folders, without hidden ones. */
+/** Lists the manifest files and the subfolders of a folder by name, without hidden ones. */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
@@ -84,7 +87,10 @@ async function wantedIn(folder: string): Promise<readonly string[]> {
   return names.filter((_name, at) => wanted[at]);
 }
 
-/** Lists the objects that `kustomize` builds from a folder, each with its place in the source files, if the source files contain it. */
+/**
+ * Lists the objects that `kustomize` builds from a folder. Each object gets the file and line of its source, if one of
+ * the manifests in the folder contains the object.
+ */
 async function kustomized(path: string, sources: Documents): Promise<Documents> {
   const rendered = await render(path);
   if (rendered === undefined) {

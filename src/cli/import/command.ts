@@ -134,7 +134,8 @@ async function imported(
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
-  // A new folder holds only manifests that were just proved to send nothing. An existing folder may hold edits that send something.
+  // A new folder needs no second proof: it holds only manifests that were just proved to send nothing. An existing
+  // folder may also hold manual edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const { written, problem } = settings.check ? { written: 0 } : await writeFiles(folder, changes, signal);
   const isSnapshotWanted = !settings.check && !signal.aborted;

@@ -28,7 +28,7 @@ export interface FolderContent {
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
-  /** The path of the file of each resource, by `Kind/id`. */
+  /** The path of the manifest of each resource, by `Kind/id`; the id is that of the object in the service. */
   readonly paths: ReadonlyMap<string, string>;
 }
 
@@ -62,7 +62,10 @@ export async function readFolder(folder: string): Promise<FolderContent | { read
 export interface FolderAccount {
   readonly accountId: string;
   readonly namespace: string | undefined;
-  /** The account resource that the cluster already has; if undefined, import writes an account resource. */
+  /**
+   * The account resource in the cluster that the imported resources use. If undefined, import also writes a manifest
+   * for an account resource.
+   */
   readonly ref: { readonly kind: string; readonly name: string } | undefined;
 }
 

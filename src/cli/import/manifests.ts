@@ -20,7 +20,10 @@ export interface Draft {
   readonly spec: Readonly<Record<string, unknown>>;
   /** Paths in the spec that every import updates; all other fields of an existing manifest stay unchanged. */
   readonly own: readonly string[];
-  /** Paths in the spec that import writes only if they are absent. They are references to Secrets, which people may change. */
+  /**
+   * The paths of spec fields that import writes only if the manifest does not have them yet. These fields refer to
+   * Secrets, and people may have changed the references.
+   */
   readonly ifAbsent?: readonly string[];
   /** Secrets that a person has to fill in, with a description of each of their keys. */
   readonly secrets: readonly { readonly name: string; readonly keys: Readonly<Record<string, string>> }[];
@@ -176,7 +179,10 @@ const sentAnew = {
   reason: 'installations are not listed: managing one repeats POST /solutions',
 };
 
-/** Returns the fields of an alert that the service shows; a field with its default value is undefined. */
+/**
+ * Returns the spec fields of an alert, from what the service shows. A field that has its default value is undefined, so
+ * import does not write it.
+ */
 function alertFields(alert: AccountContent['alerts'][number], name: string) {
   const { metric, threshold, aggregation = 'mean', queryRange = '10m' } = alert;
   return {
@@ -192,7 +198,7 @@ function alertFields(alert: AccountContent['alerts'][number], name: string) {
   } satisfies Loose<Partial<MetricAlertSpec>>;
 }
 
-/** A spec whose enum fields may have any text, because the schema checks them later. */
+/** A spec in which every enum field may hold any text, because the values are checked against the schema later. */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: (Spec[Field] extends string | undefined ? string : Spec[Field]) | undefined;
 };
@@ -241,7 +247,10 @@ function unless<Value>(value: Value, usual: Value): Value | undefined {
 
 type PointContent = AccountContent['contactPoints'][number];
 
-/** Describes how the spec writes the settings of one type of contact point. */
+/**
+ * Says where a ContactPoint spec holds the settings of one type
+ * of contact point, and which of these settings are secret.
+ */
 interface PointSettings {
   /** The field of the spec that holds the settings, such as `webhook`. */
   readonly way: (typeof ways)[number];
@@ -262,11 +271,13 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
-  // Read a webhook password from a Secret only if the service shows that there is one, even if it is masked.
+  // Refer to a Secret for the password of a webhook only if the webhook has a password. The service then shows a value
+  // for it, which may be masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';
-    // Unwrap a user name: it is no secret, but every setting of an unknown type is wrapped as one.
+    // Unwrap the user name: it is no secret. The text settings of a contact point are wrapped as secrets unless they
+    // are known to be harmless, and the user name is not among the known ones.
     const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
     return typeof text === 'string' ? [[field, text] as const] : [];
   });

@@ -14,8 +14,9 @@ import type { Gap } from './read-account.ts';
 export type Proof = Awaited<ReturnType<typeof proved>>;
 
 /**
- * Runs the operator on the resources in memory; gives the policy `Observe` to each resource that would send something. Returns the resources
- * to write, those that cannot be written, and the number of calls that are still sent: 0 unless the proof failed.
+ * Runs the operator in memory on the resources to import. Gives the policy `Observe` to each resource for which the
+ * operator would send a call. Returns the resources to write, those that cannot be written, and the number of calls
+ * that the operator would send in the last run: 0 if the proof succeeded.
  */
 export async function proved(drafts: readonly Draft[], reader: AccountReader, namespace: string) {
   const flaws = new Map(drafts.map((draft) => [draft, flawOf(draft)]));
@@ -24,8 +25,8 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     return reason === undefined ? [] : [{ what: `${draft.kind} ${draft.id}`, code: 'NotExpressible', reason }];
   });
   let valid = drafts.filter((draft) => flaws.get(draft) === undefined);
-  // Run again after some resources got `managementPolicy: Observe`, because resources that refer to them may need it too. References
-  // are at most three levels deep, so two more runs suffice.
+  // Run the operator again after some resources got `managementPolicy: Observe`, because resources that refer to them
+  // may then need this policy too. Chains of references are at most three levels long, so two more runs are enough.
   for (let round = 0; ; round += 1) {
     const played = await play(valid, reader, namespace);
     const sending = Map.groupBy(played.calls, ({ object }) => object);

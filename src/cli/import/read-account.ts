@@ -34,20 +34,32 @@ interface Unread {
 /** The content of an account. A list that could not be read completely is empty, and `gaps` has the reason. */
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
-/** The parts of an account to read: the objects for some kinds, or for all kinds if none is named, and some memberships. */
+/**
+ * What to read of an account: the objects for these kinds, or for all kinds if the list is empty, and the memberships
+ * with these ids.
+ */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
-  /** True to read recovery points and protectable environments too: no manifest holds them, but a plan needs them. */
+  /**
+   * True to read recovery points too, and the environments that can be protected. Import writes no manifests for them,
+   * but a plan needs them.
+   */
   readonly recovery?: boolean;
-  /** Called after the lists are read, with the number of lists and the number of reads that follow. */
+  /** Called once all lists are read, with the number of these lists and the number of reads that still follow. */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 
-/** The number of catalogs that the proof of an import reads: app presets, database presets and solutions. */
+/**
+ * The number of catalogs that are read to prove that an import
+ * sends nothing: app presets, database presets and solutions.
+ */
 const catalogs = 3;
 
-/** Makes a function that collects lists of an account. If a list cannot be read completely, the result is empty and a gap is reported. */
+/**
+ * Makes a function that reads a list of the account. If the list cannot be read completely, the function returns an
+ * empty list and adds the reason to `gaps`.
+ */
 export function collecting(reader: Pick<AccountReader, 'read'>) {
   const gaps: Gap[] = [];
   const list = async <Item>(read: Read<Item>, what: string): Promise<readonly Item[]> => {
@@ -59,7 +71,10 @@ export function collecting(reader: Pick<AccountReader, 'read'>) {
   return { list, gaps };
 }
 
-/** Reads the content of an account. */
+/**
+ * Reads the objects of an account from the service. In the result, a list that could not be read completely is empty,
+ * and `gaps` has the reason.
+ */
 export async function readAccount(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { kinds, members: memberIds, recovery = false, onListed }: Wanted,
@@ -104,7 +119,9 @@ export async function readAccount(
   };
 }
 
-/** Reads the settings of contact points, and stops when the service refuses one read. Secret values stay wrapped in `Secret`. */
+/**
+ * Reads the settings of contact points, and stops at the first read that fails. Secret values stay wrapped in `Secret`.
+ */
 async function settingsOf(reader: Pick<AccountReader, 'read'>, points: readonly ContactPointItem[]) {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
   for (const { contactPointId } of points) {

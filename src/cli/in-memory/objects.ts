@@ -9,8 +9,8 @@ import { keyOfObject } from '../../engine/objects/stored.ts';
 import { type CacheEvent, finalizer, type KubeObject, type ObjectWriter, type Written } from '../../engine/ports.ts';
 
 /**
- * Holds objects in memory, by key. `onEvent` gets every change except a write of status or an added finalizer, which the engine makes
- * itself.
+ * Holds objects in memory, by key. Reports every change to `onEvent`, except the two that only the engine makes:
+ * writing a status and adding a finalizer.
  */
 export class ObjectsInMemory implements ObjectWriter {
   readonly #clock: Clock;
@@ -89,7 +89,7 @@ export class ObjectsInMemory implements ObjectWriter {
     return released;
   }
 
-  /** Stores the next version of an object, unless somebody has changed the object since the engine saw it. */
+  /** Stores the next version of an object. Refuses if somebody has changed the object since the engine read it. */
   #write(seen: KubeObject, next: KubeObject): Written {
     const newest = this.#objects.get(keyOfObject(seen));
     if (newest === undefined) return { is: 'gone' };
@@ -105,7 +105,7 @@ export class ObjectsInMemory implements ObjectWriter {
     return stored;
   }
 
-  /** Reports a change a moment later, as a watch does. */
+  /** Reports a change to `onEvent` a moment later, as a watch on a cluster does. */
   #tell(object: KubeObject): void {
     setImmediate(() =>
       this.#onEvent(isGone(object) ? { is: 'gone', object } : { is: 'applied', object, initial: false }),

@@ -4,7 +4,7 @@ import type { Clock, Entropy } from '../../base/time.ts';
 export class VirtualClock implements Clock {
   protected now = 0;
   protected wallAhead: number;
-  /** The timers that have not fired yet, the earliest first. */
+  /** The timers that have not fired yet; the timer that fires first comes first. */
   protected readonly timers: { readonly at: number; readonly wake: () => void }[] = [];
 
   /** Starts the clock at a fixed date by default, so that printed times are the same in every run. */
@@ -34,7 +34,7 @@ export class VirtualClock implements Clock {
     return this.timers[0]?.at;
   }
 
-  /** Advances the clock. Timers fire in order, and each waits for all callbacks of the timer before it. */
+  /** Advances the clock. Timers fire in order, each after all callbacks of the previous timer have run. */
   async advance(ms: number): Promise<void> {
     const until = this.now + ms;
     await settle();
@@ -48,7 +48,7 @@ export class VirtualClock implements Clock {
   }
 }
 
-/** Resolves after all promise callbacks that are ready have run. */
+/** Resolves after all promise callbacks that can run now have run. */
 export async function settle(): Promise<void> {
   await new Promise<void>((resolve) => setImmediate(resolve));
 }

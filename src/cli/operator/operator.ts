@@ -1,6 +1,7 @@
 /**
- * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes API and one hosting layer.
- * Everything that touches the outside is passed in, so that a test can run the same operator in memory on a virtual clock.
+ * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes client, and the
+ * hosting layer, which sends requests to the service. Everything that touches the outside is passed in, so that a test
+ * can run the same operator in memory on a virtual clock.
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';
@@ -12,11 +13,11 @@ import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-/** The parts that an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
-  /** The name of this operator process, which its events carry. */
+  /** The name of this operator process; each Kubernetes event that the process writes contains the name. */
   readonly instance: string;
   /** The only namespace that the operator watches; undefined for all namespaces. */
   readonly namespace: string | undefined;
@@ -24,10 +25,13 @@ export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPar
   readonly secretWatch: 'on' | 'off';
 }
 
-/** The parts of the engine that the operator makes itself. */
+/** The parts of the engine that `createOperator` makes itself, so its caller does not pass them. */
 type OwnPart = 'writer' | 'material' | 'events' | 'troubles' | 'labelsOf' | 'serverDate';
 
-/** An operator that was created, with all its parts. */
+/**
+ * An operator that `createOperator` has made: its engine, and
+ * functions to start it, to stop it and to ask for its health.
+ */
 export type Operator = ReturnType<typeof createOperator>;
 
 /** The name of the operator, of its lease and of its ServiceAccount. */
@@ -42,7 +46,10 @@ export function createOperator(options: OperatorOptions) {
   const kinds = options.kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced');
   const troubles = new Outage(clock, log, (who) => engine.again(who));
   const around = { api, clock, entropy, log, troubles };
-  /** Tells the engine and all other watches that the cluster was restored, because the lists of those watches may not show the restore. */
+  /**
+   * Called when one watch finds that the cluster was restored to an older state. Tells the engine and all other
+   * watches, because their own lists may not reveal the restore.
+   */
   const rewound = (by?: string): void => {
     engine.rewound();
     for (const cache of caches) if (cache.name !== by) cache.rewound();
@@ -109,16 +116,19 @@ export function createOperator(options: OperatorOptions) {
     synced: async () => {
       await Promise.all(caches.map((cache) => cache.synced));
     },
-    /** Starts to reconcile. After a take-over, calls that must not be sent twice first wait for `takeOverMs` milliseconds. */
+    /**
+     * Starts to reconcile. If `takeOverMs` is not 0, the operator first waits this long before it sends calls that must
+     * not be sent twice, because an earlier leader may still have such calls under way.
+     */
     act: (takeOverMs: number) => {
       if (takeOverMs > 0) engine.takeOver(takeOverMs);
       engine.start();
     },
-    /** Lists everything again; call this when Kubernetes was restored to an older state. */
+    /** Makes all watches list their objects again; call this when the cluster was restored to an older state. */
     rewound: () => rewound(),
     /** Lists the reasons why the operator is not ready, one sentence each. */
     complaints: () => complaintsOf(caches, clock),
-    /** Returns how long each watch has been silent. */
+    /** Returns for each watch how long ago Kubernetes last sent something. */
     ages: () => agesOf(caches, clock),
     stop: async () => {
       await engine.stop();

@@ -7,7 +7,7 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 
 /** The options of an operator that the preflight checks against the cluster. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
-  /** The kubeconfig or ServiceAccount, as messages name it. */
+  /** How messages name the credentials for the cluster: as a kubeconfig or as a ServiceAccount. */
   readonly title: string;
 }
 
@@ -45,7 +45,7 @@ async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<str
   }
 }
 
-/** Lists the resources that the operator lists and watches. */
+/** Returns the API resources that the operator must be allowed to list and watch. */
 function listed({ kinds, namespace, secretWatch }: Plans): readonly Resource[] {
   return [
     ...kinds.filter((kind) => namespace === undefined || kind.scope === 'Namespaced').map((kind) => resourceOf(kind)),

@@ -148,7 +148,8 @@ export function exitCodeOf(made: Plan, settings: Pick<PlanSettings, 'failOn' | '
   const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
-  // Do not count a row of unknown fields as a change: most contact points have one, because the service hides some of their fields.
+  // A row with the action `unknown` does not count as a change. Most contact points have such a row, because the
+  // service hides some of their fields.
   const isChange = made.rows.some(({ action }) => action !== 'unknown');
   return settings.detailedExitcode && isChange ? exitCodes.found : exitCodes.fine;
 }

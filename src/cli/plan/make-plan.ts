@@ -22,7 +22,9 @@ export interface PlanInput {
   readonly wanted: Sorted;
   /** The manifests before the change, if `--base` gives them. */
   readonly base?: Sorted | undefined;
-  /** The objects in the cluster, and the reasons why others could not be read; undefined if no cluster is read. */
+  /**
+   * The objects in the cluster, and the reasons why other objects could not be read. Undefined if no cluster is read.
+   */
   readonly live?: ObjectsRead | undefined;
   readonly readers: readonly AccountReader[];
   readonly requestsPerSecond: number;
@@ -30,7 +32,10 @@ export interface PlanInput {
   readonly only?: readonly string[];
 }
 
-/** Makes a plan. */
+/**
+ * Makes a plan: the calls that applying the manifests would send to the service, and the problems that a person should
+ * know about first.
+ */
 export async function makePlan(input: PlanInput): Promise<Plan> {
   const { wanted, base, live, readers, from, only = [] } = input;
   const cast = castOf(input);
@@ -55,7 +60,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const known: Known = {
     objects,
     places: wanted.places,
-    // The earlier spec of a resource shows the fields that the service hides, so these fields count as known.
+    // If the earlier spec of a resource is known, so are the fields
+    // that the service hides: the spec contains their old values.
     hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
     whyDeleted: `the resource is in --base, but not in ${from}`,
@@ -92,7 +98,10 @@ function strangers(only: readonly string[], objects: readonly ParsedObject[]): r
   return unknown.map((one) => incomplete('NoResources', `--only ${one}: no manifest defines this resource`));
 }
 
-/** Reports an account if the service answered no read of it. Public catalogs do not count; they are the reads without a query. */
+/**
+ * Reports an account if some reads of it failed and the service answered none. Reads of public catalogs do not count,
+ * because they say nothing about the account. Only these reads have no query in their address.
+ */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
   const readings = ofAccount.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, reading]) => reading);
@@ -102,7 +111,7 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-/** Collects the objects of a plan before and after the change. */
+/** Collects two sets of objects: those before the change that is planned, and those after it. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   type Objects = readonly ParsedObject[];
   const withAccounts = (objects: Objects, others: Objects = []) => {
@@ -110,7 +119,8 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
     return [...objects, ...standIns];
   };
   if (live === undefined && base === undefined) {
-    // Without a cluster, assume that a resource owns the object of the service that has its name.
+    // Without a cluster, the ids of the objects in the service are unknown. So assume that each resource manages the
+    // object that has the same name.
     const objects = permissive(presumed(withAccounts(wanted.scene.objects)));
     return { before: undefined, after: { ...wanted.scene, objects }, notes: notesOf(objects, wanted) };
   }
@@ -121,7 +131,8 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const others = (live?.objects ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseObjects, ...others], wanted.scene.objects)));
   const beforeByKey = byKey(before);
-  // If a resource may bind by name before the change, let it bind by name after the change too.
+  // The engine runs first with the objects before the change, then with those after it. If a resource may adopt an
+  // object of the service by name in the first run, allow this in the second run too.
   const after = wanted.scene.objects.flatMap((one) => {
     const known = beforeByKey.get(one.key);
     return known !== undefined && isIdUnknown(known) ? presumed([one]) : [one];
@@ -152,7 +163,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   );
 }
 
-/** Writes a note that counts the resources bound to objects of the service only by name. */
+/** Writes a note with the number of resources whose object in the service was found only by its name. */
 function boundByName(played: Played, { objects }: Known): readonly string[] {
   const free = new Set(objects.filter(isIdUnknown).map(({ key }) => key));
   const count = played.objects.filter(({ kind, key, status: { memory } }) => {

@@ -31,7 +31,8 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, metadata.namespace, name);
-      // Make placeholders only for a Secret without any value in the manifests. A Secret with some values really lacks the other keys.
+      // Make placeholders only for a Secret or ConfigMap of which the manifests contain no value. If the manifests
+      // contain some of its values, the other keys are really missing.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });

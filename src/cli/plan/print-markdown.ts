@@ -56,7 +56,7 @@ function details(summary: string, rows: readonly string[]): readonly string[] {
   return [`<details><summary>${summary}</summary>`, '', ...head, ...rows, '', '</details>'];
 }
 
-/** Writes the warnings at the top of the pull request comment. */
+/** Writes the warnings at the top of a plan that is posted as a pull request comment. */
 function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);

@@ -1,7 +1,7 @@
 import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** The sign of each action of a plan, the colour of its rows, and the noun for counting them. */
+/** For each action of a plan: the sign and the colour of its rows, and the noun with which the rows are counted. */
 export const marks = {
   create: { sign: '+', colour: 'green', noun: 'create' },
   change: { sign: '~', colour: 'yellow', noun: 'change' },
@@ -46,7 +46,9 @@ function cellsOf(row: PlanRow, wide: boolean): readonly string[] {
   return [row.call ?? '', [...(row.note === undefined ? [] : [row.note]), ...words].join(', '), place];
 }
 
-/** The way an output format writes a changed field. */
+/**
+ * How an output format writes a changed field: its name, its values, and the arrow between the old and the new value.
+ */
 export interface FieldStyle {
   readonly name: (text: string) => string;
   readonly value: (text: string) => string;
@@ -85,7 +87,10 @@ export function countsInWords({ counts, findings }: Plan): string {
   return parts.filter((part) => !part.startsWith('0 ')).join(', ') || 'No changes';
 }
 
-/** Writes the last line of a plan: what there is to do, what was read and when, and how long sending it takes. */
+/**
+ * Writes the last line of a plan: how many changes and findings it has, what was read and when, and how long it takes
+ * to send the calls.
+ */
 export function summaryOf(plan: Plan): string {
   const { asked, answered } = plan.reads;
   const at = plan.accounts

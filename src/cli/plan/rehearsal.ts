@@ -38,23 +38,24 @@ export interface PlannedCall {
   /** The object in the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** The answer that the service is assumed to give; new ids in it exist only in this run. */
+  /** The answer that the service is assumed to give. New ids in the answer are made up, and exist only in this plan. */
   readonly answer: unknown;
 }
 
-/** The result of a rehearsal, which runs the engine in memory. */
+/** The result of a rehearsal, in which the engine runs in memory to find out what it would send. */
 export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 
 /**
- * The time without a call after which the engine counts as finished. It is longer than several polls, and longer than the pause between the
- * two reads that prove that an object is absent.
+ * When the engine has sent no call for this long, its work counts as finished. This time is longer than several polls.
+ * It is also longer than the pause between the two reads by which the engine proves that an object is absent.
  */
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
 /**
- * Runs the engine in memory with the objects `before` the change, if known, and then with those `after` it. Returns the calls, the objects of
- * the operator's kinds at the end, the messages of the reads that failed, and whether the engine stopped sending calls before the time limit.
+ * Runs the engine in memory with the objects `before` the change, if known, and then with the objects `after` the
+ * change. Returns the calls that the engine sent, the operator's objects at the end, and the messages of the reads that
+ * failed. `isQuiet` is true if the engine stopped sending calls before the time limit.
  */
 export async function rehearse(before: Scene | undefined, after: Scene, readers: readonly AccountReader[]) {
   const stage = new Stage(readers);
@@ -152,7 +153,10 @@ class Stage {
     );
   }
 
-  /** Makes the objects in memory equal to those of a scene: creates, changes and deletes objects. */
+  /**
+   * Creates, changes and deletes objects in memory until they are the objects of `scene`: those before the change, or
+   * those after it.
+   */
   set(scene: Scene): void {
     this.#wanted = scene.objects;
     this.#beganAt = this.#clock.monotonic();
@@ -172,7 +176,10 @@ class Stage {
     }
   }
 
-  /** Treats objects that were bound by name as created by their resource, which they usually were. */
+  /**
+   * If a resource adopted an object of the service by name, marks the object as created by the resource. This is
+   * usually true, because most resources created their object; the plan just did not know the id.
+   */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {
       const known = this.#objects.get(key);
@@ -195,7 +202,7 @@ class Stage {
     }
   }
 
-  /** Waits until all callbacks have run and every read is answered. */
+  /** Waits until all callbacks have run and every read that is under way is answered. */
   async #rest(): Promise<void> {
     await settle();
     for (;;) {
@@ -222,7 +229,10 @@ class Stage {
     };
   }
 
-  /** Wraps a hosting layer so that every call that changes something is recorded. */
+  /**
+   * Wraps the hosting layer, which sends requests to the service,
+   * so that every call that changes something is recorded.
+   */
   #watched(hosting: Hosting): Hosting {
     return {
       open: (settings, onList, onThrottled) => {
@@ -248,7 +258,10 @@ class Stage {
   }
 }
 
-/** Lists the environments that the manifests expect for an app of this name; if there are none, lists one with the name `?`. */
+/**
+ * Lists the environments that the manifests contain for the app of this name. If there are none, lists one environment
+ * with the name `?`.
+ */
 function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
   const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;
   const keys = new Set(objects.filter((one) => one.kind === hostedApp && isApp(one)).map(({ key }) => key));

@@ -10,13 +10,16 @@ import { valueAt } from '../definitions.ts';
 import { specOf } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
-/** Facts about the resources of a plan that the recorded calls do not show. */
+/** What the plan knows about its resources besides the recorded calls. */
 export interface Known {
-  /** The objects before and after the change that is planned. */
+  /** The objects before the change that is planned, and those after it. */
   readonly objects: readonly ParsedObject[];
   /** The file and line of each resource in the manifests, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
-  /** The keys of resources whose hidden fields are known: the service hides them, but the cluster or --base shows them. */
+  /**
+   * The keys of resources whose earlier spec is known, from the cluster or from --base. This spec also contains the
+   * fields that the service hides.
+   */
   readonly hiddenKnown: ReadonlySet<string>;
   /** The keys of the resources that were read from the cluster. */
   readonly liveKnown: ReadonlySet<string>;
@@ -55,7 +58,10 @@ export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift
 
 const waitsForAccount = 'AccountNotReady: ';
 
-/** Hides the rows of resources that only wait for their account; the row of the account counts them instead. */
+/**
+ * Hides the rows of resources that only wait for their account.
+ * Their number is shown in the row of the account instead.
+ */
 export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: Known): PlanRow[] {
   const accountOf = new Map(objects.map(({ key, account }) => [key, account]));
   const isWaiting = ({ action, note = '' }: PlanRow) => action === 'unknown' && note.startsWith(waitsForAccount);
@@ -92,7 +98,8 @@ function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
   const action = actionOf(request);
   const isNew = action === 'create';
   const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
-  // Leave out a field that the service hides if its old value is unknown: the new value may be the same.
+  // If the service hides a field and its old value is unknown,
+  // leave the field out: the new value may equal the old one.
   const fields =
     isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
   if (action === 'change' && fields.length === 0) return [];
@@ -150,7 +157,10 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
   return plainText(`creates ${names.join(', ')}`);
 }
 
-/** Says under which conditions the operator sends a recovery request. */
+/**
+ * Describes the conditions under which the operator sends a
+ * recovery request, such as a time limit and flags of the operator.
+ */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
     return 'the request is sent once, and only while no other operation is in progress';
@@ -161,7 +171,7 @@ function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   return `the request is sent once, until ${until}, and only if the operator was started with ${flags.join(' and ')} before this resource is created`;
 }
 
-/** Lists the fields that only the answer of the service will show, such as new ids. */
+/** Lists the fields whose values are unknown until the service answers the call, such as new ids. */
 function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   const unknown = (names: readonly string[]) => names.map((name) => ({ name: plainText(name), after: '?' }));
   if (request.endpoint === 'POST /solutions') {
@@ -220,7 +230,10 @@ function isSecret(value: Json): boolean {
 
 type Told = NonNullable<PlanField['after']>;
 
-/** Prepares a value for printing: hides secrets, and replaces ids that this run made up by the names of their resources. */
+/**
+ * Prepares a value for printing: hides secrets, and prints names
+ * of resources in place of the ids that this plan has made up.
+ */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
     if (isNewId(value)) return around.names.get(value) ?? 'a new one';
@@ -237,13 +250,16 @@ function sortedList(value: Told): Told {
   return Array.isArray(value) ? value.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1)) : value;
 }
 
-/** Maps ids of the service to the names of the resources that are bound to them. */
+/** Maps the id of each object in the service to the name of the resource that is bound to it. */
 function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, string> {
   const bound = objects.filter(({ status: { memory } }) => memory.id !== undefined);
   return new Map(bound.map(({ key, status: { memory } }) => [memory.id ?? '', keyInWords(key)]));
 }
 
-/** Makes the row for things that a plan cannot know about an object: why the object waits, or fields that the service never shows. */
+/**
+ * Makes the row of an object about which the plan does not know everything: the object still waits for something, or
+ * has fields that the service never shows.
+ */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
   known: Known,
@@ -255,7 +271,8 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no row for a recovery request that was sent: the plan ends before the service has finished the request.
+  // The plan needs no row for an object whose recovery request was sent. The object is not Ready only because the plan
+  // ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
@@ -279,7 +296,11 @@ function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
   return isRecord(lifecycle) && Object.values(lifecycle).includes('Observe');
 }
 
-/** Makes a function that counts the levels of references below an object, to sort rows. References follow a fixed order of kinds. */
+/**
+ * Makes a function that returns the length of the longest chain of references that begins at an object. Rows are sorted
+ * by this length, so that an object comes after the objects that it refers to. A chain always ends, because no
+ * reference leads back to a kind earlier in the chain.
+ */
 function depths(objects: readonly ParsedObject[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
   const byKey = new Map(objects.map((one) => [one.key, one]));
   const depthOf = (key: string): number => {

@@ -1,4 +1,7 @@
-/** Builds the objects of a rehearsal from the manifests. A rehearsal runs the engine in memory. */
+/**
+ * Builds the objects of a rehearsal from the manifests. In a
+ * rehearsal, the engine runs in memory to find out what it would send.
+ */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { keyOf, parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -8,16 +11,19 @@ import { flawsOf, pathInWords } from '../definitions.ts';
 import type { Documents, Loaded } from '../documents/load.ts';
 import type { Finding } from './model.ts';
 
-/** The values of Secrets and ConfigMaps. Each key is a place, such as `Secret/namespace/name`. */
+/** The values of Secrets and ConfigMaps, by the key of the Secret or ConfigMap, such as `Secret/namespace/name`. */
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-/** The objects of one side of a rehearsal, before or after the change: custom resources, Secrets and ConfigMaps. */
+/**
+ * All objects of one run of the engine in memory, before the
+ * change or after it: custom resources, Secrets and ConfigMaps.
+ */
 export interface Scene {
   readonly objects: readonly ParsedObject[];
   readonly materials: Materials;
 }
 
-/** The manifests that a plan can use, and the problems of the others. */
+/** The manifests that the plan can use, and findings that say why others cannot be used. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
@@ -110,12 +116,18 @@ function texts(value: unknown): Readonly<Record<string, string>> {
   return Object.fromEntries(Object.entries(value).filter((row): row is [string, string] => typeof row[1] === 'string'));
 }
 
-/** True if the id of the bound object in the service is unknown: neither the status nor the spec has it. */
+/**
+ * True if nothing says which object of the service a resource
+ * manages: the resource has no status, and its spec gives no id.
+ */
 export function isIdUnknown(one: ParsedObject): boolean {
   return one.object.status === undefined && one.kind.life === 'long' && typeof specOf(one)['externalId'] !== 'string';
 }
 
-/** Lets objects bind to the service by name where the id that they are bound to is unknown. */
+/**
+ * Lets a resource adopt an object of the service by name, if
+ * neither its status nor its spec gives the id of the object.
+ */
 export function presumed(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => {
     const free = withAdoption(one);
@@ -129,12 +141,15 @@ function withAdoption(one: ParsedObject): ParsedObject {
   return parseStored(one.kind, { ...one.object, spec: { ...spec, lifecycle } });
 }
 
-/** Lets all resources of every account bind by name. */
+/** Changes the specs of all accounts so that their resources may adopt objects of the service by name. */
 export function permissive(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => (one.kind.life === 'account' ? withAdoption(one) : one));
 }
 
-/** Makes the missing accounts that resources refer to; each of them stands for the account that the plan reads. */
+/**
+ * Resources may refer to accounts for which there is no manifest. Makes an account resource for each of these, which
+ * stands for the account of the service that the plan reads.
+ */
 export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
   const known = new Set(objects.map(({ key }) => key));
   const missing = new Set(objects.map(({ account }) => account).filter((key) => !known.has(key)));

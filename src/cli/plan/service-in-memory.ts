@@ -1,7 +1,7 @@
 /**
- * Plays the service during a plan. It answers a read with what the real service answered, with changed items in place of the old ones.
- * Changes stay in memory: a new item gets an id that begins with `new-`, and a deployment succeeds at once. What the interface does not
- * specify is not invented.
+ * Plays the service during a plan. Answers each read as the real service answered it, but with the changes that the
+ * plan has made. The changes stay in memory: a new item gets an id that begins with `new-`, and a deployment succeeds
+ * at once. What the documentation of the service does not specify is not invented.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
@@ -16,7 +16,8 @@ type Query = Readonly<Record<string, string>>;
 type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | 'configuration';
 
 /**
- * Describes one type of item in the interface: the paths of its list and of its single read, and the names of the list field and of the id.
+ * Describes one type of item in the service: the path of the list of items, the path of a single item, and the names of
+ * the fields that hold the list and the id.
  */
 interface Shelf {
   /** The path that lists the items; empty if the service has no such list. */
@@ -24,7 +25,10 @@ interface Shelf {
   readonly field: string;
   readonly single?: string;
   readonly id: string;
-  /** True if the list shows every field, so that no item has to be read alone. */
+  /**
+   * True if the service's list of these items contains every field of each item, so that a read of one item can be
+   * answered from the list.
+   */
   readonly isListedWhole?: true;
 }
 
@@ -37,7 +41,7 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
-/** The beginning of every id that this run has made up. */
+/** The beginning of every id that this plan has made up. */
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
@@ -53,14 +57,17 @@ interface Answer {
 
 type Reply = Answer | WireFailure;
 
-/** Answers like the service, from the data that was read and the changes that this run has made. */
+/**
+ * Answers requests as the service would, from the data that was
+ * read from the service and the changes that this plan has made.
+ */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   /**
-   * The items that the calls of this run changed, by type and id: the whole item if it is new, else the fields that were changed; undefined if
-   * the item was deleted.
+   * The items that the calls of this plan have created, changed or deleted, by type and id. The value is the whole item
+   * if it is new, the changed fields if the item was changed, and undefined if it was deleted.
    */
   readonly #kept = new Map<string, Item | undefined>();
   /** The messages of the reads that failed. */
@@ -69,7 +76,8 @@ export class ServiceInMemory {
   #count = 0;
 
   /**
-   * Creates the service. `environmentsOf` says which environments to expect of a new database, because the interface does not name them.
+   * Creates a service in memory. `environmentsOf` returns the environments to expect in a new database app, because the
+   * documentation of the service does not say how they are named.
    */
   constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
     this.#reader = reader;
@@ -77,14 +85,17 @@ export class ServiceInMemory {
     this.#environmentsOf = environmentsOf;
   }
 
-  /** Waits until every running read is answered; returns false if no read was running. */
+  /** Waits until every read that is under way is answered; returns false if none was under way. */
   async answered(): Promise<boolean> {
     if (this.#underWay.size === 0) return false;
     await Promise.all(this.#underWay);
     return true;
   }
 
-  /** Answers the HTTP requests of the operator. Only reads may reach the real service, and only through the reader. */
+  /**
+   * Answers the HTTP requests that the engine sends. Nothing reaches the real service except reads, which the reader of
+   * the account sends.
+   */
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
     if (stopped !== undefined) return { failed: 'connection', message: stopped };
@@ -96,12 +107,12 @@ export class ServiceInMemory {
       ? this.#get(path, query)
       : this.#change(`${request.method} ${path}`, { ...query, ...body }));
     if ('failed' in reply) return reply;
-    // Send the date: the operator needs the time of the service for recovery requests.
+    // Send a Date header, because recovery requests need the time of the service.
     const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** Returns the item that a call changes, as the service shows it at this moment. */
+  /** Returns the item of the service that a call changes, with the fields that the item has before the call. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -120,7 +131,10 @@ export class ServiceInMemory {
     return this.#base(path, query);
   }
 
-  /** Answers a read with what the real service answered. A failure becomes an HTTP status or a failed connection. */
+  /**
+   * Answers a read with what the real service answered. If the real
+   * read failed, answers with an HTTP status or a failed connection.
+   */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
     if (reading.is === 'answered') return reading;
@@ -172,21 +186,26 @@ export class ServiceInMemory {
     return done({ ...base.body, [field]: [...listed, ...(isLast ? this.#made(name, query) : [])] });
   }
 
-  /** Lists the items that this run has created and that a list of the service would show. */
+  /**
+   * Lists the items that this plan has created and that the service would return for a list request with this query.
+   */
   #made(name: ShelfName, query: Query): readonly Item[] {
     const made = [...this.#kept].filter(([key]) => key.startsWith(`${name}/${newPrefix}`));
     const items = made.map(([, item]) => item).filter((item) => item !== undefined);
     return items.filter((item) => Object.entries(query).every(([field, value]) => (item[field] ?? value) === value));
   }
 
-  /** Returns an item that was read with the changes of this run; undefined if this run has deleted the item. */
+  /**
+   * Returns an item of the service with the changes that this plan
+   * has made to it; undefined if this plan has deleted the item.
+   */
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
     const key = `${name}/${String(id)}`;
     const changes = this.#kept.get(key);
     return this.#kept.has(key) ? changes && { ...read, ...changes } : read;
   }
 
-  /** Lists the items of one type as the real service listed them. */
+  /** Lists the items of one type as the real service returned them. */
   #listed(name: ShelfName): readonly Item[] {
     return itemsRead(this.#reader, shelves[name].list, shelves[name].field);
   }
@@ -198,7 +217,10 @@ export class ServiceInMemory {
     return 'body' in reply && reply.status === 200 ? itemIn(reply.body) : undefined;
   }
 
-  /** Lists all items of one type as they are now, as far as their lists were read. */
+  /**
+   * Lists the items of one type in their current state: those in the lists that were read, with the changes that this
+   * plan has made to them, and those that this plan has created.
+   */
   #all(name: ShelfName): readonly Item[] {
     const listed = this.#listed(name).map((item) => this.#withChanges(name, item));
     return [...listed.filter((item) => item !== undefined), ...this.#made(name, {})];
@@ -275,7 +297,7 @@ export class ServiceInMemory {
     }
   }
 
-  /** Creates an app. A database also gets environments, as in the service. */
+  /** Creates an app. A database also gets environments, because the service creates them with a database. */
   async #createApp(body: Item): Promise<unknown> {
     const { appId } = this.#create('app', newApp(body));
     const presets = await this.#itemsOf(databasePresetsOf());
@@ -289,7 +311,10 @@ export class ServiceInMemory {
     return this.#create('environment', { region: '?', ...item, status: 'running' });
   }
 
-  /** Creates the components that the catalog names, each as an app with one environment. The catalog says nothing else about them. */
+  /**
+   * Creates the components that the catalog lists for a solution. Each becomes an app with one environment, because the
+   * catalog gives only a name and a preset.
+   */
   async #install({ installationId, solutionSlug, appName, region }: Item): Promise<Item> {
     if (installationId !== undefined) return { installationId, components: [] };
     const catalog = await this.#itemsOf(solutionsOf(this.#reader.accountId));
@@ -354,7 +379,10 @@ export class ServiceInMemory {
     return done({ configurations: wiped.length });
   }
 
-  /** Accepts a recovery request. The operation stays unfinished, because nobody knows how it would end. */
+  /**
+   * Accepts a recovery request. In a plan, the operation that the request starts never ends, because nobody can know in
+   * advance how it would end.
+   */
   async #receipt(endpoint: string, body: Item): Promise<Answer> {
     const { configurationId, expectedGeneration: generation } = body;
     const operationId = body['operationId'] ?? this.#newId('operation');
@@ -363,7 +391,8 @@ export class ServiceInMemory {
     const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
     this.#merge('configuration', id, {
-      // A validation runs beside the active operation and does not replace it.
+      // A validation may run at the same time as another operation,
+      // and then does not replace it as the active operation.
       activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
       ...(body['operationId'] === undefined && {
         activities: [{ operationId, startedAt }, ...recordsIn(known, 'activities')],
@@ -373,7 +402,10 @@ export class ServiceInMemory {
   }
 }
 
-/** Returns the settings in a request to protect one environment. */
+/**
+ * Returns the settings in a request that protects one environment:
+ * the common settings of the request, and the environment's own.
+ */
 export function configuredBy(body: Item): Item {
   const { common } = body;
   return { ...(isRecord(common) && common), ...recordsIn(body, 'items')[0] };
@@ -395,7 +427,7 @@ function answerOf(item: Item | undefined): Answer {
   return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
-/** Finds the type of item that an endpoint reads or changes. */
+/** Finds the type of item that an endpoint of the service reads or changes. */
 function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';
@@ -424,7 +456,7 @@ function usesPoint(alert: Item, id: string): boolean {
   return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
-/** Returns the item in the body of an answer, where it may be wrapped in a field such as `app`. */
+/** Returns the item in the body of an answer. In some answers, the item is in a field such as `app`. */
 function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }

@@ -1,4 +1,7 @@
-/** Describes all commands for people and their permissions, for the documentation and the shell completion. */
+/**
+ * Describes the commands that people type and the permissions that
+ * these commands need, for the documentation and the shell completion.
+ */
 import type { CommandLine, Flags } from '../../config.ts';
 import { kinds } from '../../kinds/index.ts';
 import { activateCommand } from '../activate.ts';
@@ -14,7 +17,9 @@ import { whyCommand } from '../status/why.ts';
 /** The permissions that a command needs in a cluster, and when it needs them. */
 export interface ClusterPermission {
   readonly verbs: readonly string[];
-  /** The resources with their API group, such as `hostedapps.apphosting.dev`. */
+  /**
+   * The Kubernetes resources that the permission is about, with their API group, such as `hostedapps.apphosting.dev`.
+   */
   readonly resources: readonly string[];
   readonly when?: string;
 }
@@ -43,7 +48,7 @@ const asAccount = may(
 
 const ofProtections = [may('get', ['disasterprotections.apphosting.dev']), asAccount];
 
-/** All commands for people, in the order of the help. */
+/** All commands that people type, in the order of the help. */
 export const commandReferences: readonly CommandReference[] = [
   {
     command: planCommand,

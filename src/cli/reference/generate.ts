@@ -27,7 +27,10 @@ export function generate(root: string): readonly string[] {
   return [...stale.keys()];
 }
 
-/** Finds the files that are out of date, with their new content; undefined marks a file that the generator does not make any more. */
+/**
+ * Finds the generated files that are out of date, with their new content. The content is undefined if the generator no
+ * longer makes the file.
+ */
 function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
   const fresh = new Map([

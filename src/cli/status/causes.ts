@@ -28,7 +28,10 @@ export interface Story {
 
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
-/** Finds the chain of causes of some objects; `all` has every object that a chain may lead to. */
+/**
+ * Finds for each of `objects` the chain of objects that it waits
+ * for. `all` has every object that such a chain may contain.
+ */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
   const chains = new Map(all.map(({ key }) => [key, chainOf(key, byKey)]));
@@ -94,7 +97,7 @@ const ours: Readonly<Record<string, string>> = {
   NotSeen: 'Start the operator, or check the installation with `apphosting doctor`.',
 };
 
-/** Returns the remedy for a reason, and the pages that say more. */
+/** Returns what to do if an object is not Ready for this reason, and the pages of the documentation about it. */
 function remedyOf(reason: string): Pick<Story, 'remedy' | 'pages'> {
   const text = ours[reason] ?? (reason in remedies ? remedies[reason as Reason] : undefined);
   if (text === undefined) return { remedy: undefined, pages: [] };

@@ -35,7 +35,10 @@ function flat(tree: readonly Branch[]): readonly Branch[] {
   return tree.flatMap((branch) => [branch, ...flat(branch.under)]);
 }
 
-/** The places where the resources of a tree were looked for, and whether all of them could be read. */
+/**
+ * The namespace in which resources were looked for, or undefined
+ * for all namespaces, and whether every resource could be read.
+ */
 interface Looked {
   readonly namespace: string | undefined;
   readonly isWhole: boolean;

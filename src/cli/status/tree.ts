@@ -6,12 +6,15 @@ import { printable, readinessOf, type Readiness } from '../cluster/objects.ts';
 /** An object with the objects below it in the tree. */
 export interface Branch extends Readiness {
   readonly key: string;
-  /** The state that the status of the resource shows, such as that of an environment or an alert. */
+  /** The value of `status.state`: the state of the object in the service, such as `Running` for an environment. */
   readonly detail: string | undefined;
   readonly under: readonly Branch[];
 }
 
-/** Builds the tree of every account; an object whose account was not read becomes a root. */
+/**
+ * Builds the tree of every account. An object becomes the root of
+ * a tree of its own if no object that belongs above it was read.
+ */
 export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
   const children = Map.groupBy(objects, (one) => {
@@ -28,7 +31,8 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
 
 /**
- * Ranks kinds: in the tree, an object is placed below one of lower rank, so an alert is below its environment, not below a contact point.
+ * Returns the rank of an object's kind. In the tree, an object is placed below an object of lower rank that it refers
+ * to: an alert below its environment, but not below its contact point.
  */
 function rankOf(key: string): number {
   const at = ranks.indexOf(partsOfKey(key).kind);
