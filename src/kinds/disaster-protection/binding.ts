@@ -40,8 +40,8 @@ export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): C
 }
 
 /**
- * Returns what status remembers when a configuration is bound. A newly bound configuration starts without the
- * fingerprints of what was sent to an earlier one.
+ * Returns the changes of status that bind the resource to a configuration. If the resource was bound to another
+ * configuration before, the fingerprints of what was sent to that one are dropped.
  */
 export function bound(
   pass: ProtectionPass,

@@ -42,7 +42,13 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/** Builds the conditions of a DisasterProtection while the service does not protect the environment. */
+/**
+ * Finds the components of an installation: which apps may belong to it, how responses of the service are merged, and
+ * whether the components still exist.
+ *
+ * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name
+ * counts as a possible component, unless another resource created the app.
+ */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [
@@ -64,8 +70,8 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
 }
 
 /**
- * Builds the condition RecoveryReady with the value Unknown, while the service does not show the configuration and the
- * configuration is not proved gone.
+ * Builds the condition RecoveryReady with the value Unknown, while the list does not contain the configuration, but it
+ * is not proved yet that the configuration is gone.
  */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
