@@ -212,7 +212,8 @@ export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
 }
 
 /**
- * Returns how the call failed that the current value of the annotation asks for; undefined if this call has not failed.
+ * Returns how the call that the annotation asks for has failed; undefined if the call has not failed. A new value of
+ * the annotation asks for a new call.
  */
 export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
@@ -466,7 +467,8 @@ export function resolveDoubt(
 
 /** Records that a call whose response was lost had no effect, and can no longer have one. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // The service refused the call because of a conflict, and reads show that the call had no effect.
+  // After a refusal because of a conflict, no response was lost. So only remove the journal entry, and do not record a
+  // lost call.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';

@@ -18,8 +18,8 @@ export type ProtectionStep = Step<DisasterProtectionFacts>;
 export type Configurations = Snapshot<ConfigurationItem>;
 
 /**
- * Returns the id of the protected environment. While a configuration is bound or a call is open, the id stays the same
- * even if spec.environmentRef now resolves to another environment.
+ * Returns the id of the protected environment. While a configuration is bound, or the journal has an open call, the id
+ * stays the same even if spec.environmentRef now resolves to another environment.
  */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;

@@ -42,13 +42,7 @@ const caughtUp = about('StandbyCaughtUp');
 const available = about('ActivationAvailable');
 const cleanup = about('CleanupPending');
 
-/**
- * Finds the components of an installation: which apps may belong to it, how responses of the service are merged, and
- * whether the components still exist.
- *
- * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name
- * counts as a possible component, unless another resource created the app.
- */
+/** Builds the conditions of a DisasterProtection while the service does not protect the environment. */
 export function notProtected(appEnvId: string, source: SourceItem | undefined): readonly OwnCondition[] {
   const message = `the service lists no protection of environment ${appEnvId}`;
   return [

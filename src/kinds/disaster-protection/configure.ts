@@ -32,7 +32,7 @@ import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
  * Maximum age of the lists from which the operator decides about a configure call. Also the pause before the operator
- * sends a configure call again whose response was lost.
+ * repeats a configure call whose response was lost.
  */
 export const resendMs = 15_000;
 
@@ -45,7 +45,8 @@ export function underway(
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
-    // New settings raise the generation, and that would end a validation whose call may still have an effect.
+    // New settings raise the generation of the configuration. That would end a validation whose outcome is still
+    // unknown.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && operationInWords(active));

@@ -165,8 +165,8 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // Skip the active operation. Without a start time it comes first in status, even if another operation is newer, and
-  // status has no start time if the service writes the time in an unusual form.
+  // Skip the active operation. Without a start time in status it always comes first, even if another operation is
+  // newer. Status has no start time if the service writes the time in an unusual form.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],

@@ -56,8 +56,8 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
   const blind = waitWhileFrozen(pass);
-  // This resource has already told the account that its configuration no longer exists. It still waits, because the
-  // account stays frozen until every other missing object is found again or proved gone, too.
+  // This resource has already reported to the account that its configuration no longer exists. It still waits, because
+  // the account stays frozen until every other missing object is found again or proved gone, too.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
@@ -101,7 +101,8 @@ function notListed(id: string): string {
 
 /**
  * Stalls a DisasterProtection without status if DisasterResets in its namespace wiped configurations of its
- * environment. Returns undefined if spec.enrollment is greater than the number of these configurations.
+ * environment. Returns undefined if spec.enrollment is greater than the number of these configurations, because a
+ * raised spec.enrollment asks to protect the environment again.
  */
 export function lostBefore(
   pass: ProtectionPass,

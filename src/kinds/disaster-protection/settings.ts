@@ -108,8 +108,8 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
 }
 
 /**
- * If the recovered app has the name in the spec, ignores the service's value of createNewApp in the comparison. For a
- * database, the service always shows that a new app is created, even if the spec leaves createNewApp out.
+ * Ignores createNewApp when the names are compared, if the spec leaves it out and the app already has the name in the
+ * spec. A database always gets a new app, so the service may show createNewApp as true.
  */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();

@@ -46,7 +46,7 @@ export function isEdited({ memory, subject }: AccessPass): boolean {
 
 /**
  * Returns two lists of environment ids from status. `set` has the ids of the spec that was applied last. `asked` has
- * the other ids that this MemberAccess, or an earlier one for the same member, has requested.
+ * the other ids that this MemberAccess, or another one for the same member, has requested.
  */
 export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] }: MemberAccessFacts) {
   return { set, asked };

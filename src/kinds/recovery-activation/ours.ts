@@ -22,8 +22,8 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /**
- * Finds an activation that this resource began without knowing it: by its id, by its result, or as the effect of a call
- * whose response was lost.
+ * Finds the activation that this resource began, if status does not have it yet: by its id, by its result, or as the
+ * effect of a call whose response was lost.
  */
 export function trace(
   pass: ActivationPass,
@@ -48,7 +48,7 @@ export function trace(
 
 /**
  * Records that this resource began an operation. `Presumed` means that no response of the service named the operation.
- * In that case its result must still match the recovery point and the names in the spec.
+ * In that case the result of the operation must still match the recovery point and the names in the spec.
  */
 export function adopted(
   pass: ActivationPass,
@@ -89,8 +89,8 @@ export function namesMatch(
 }
 
 /**
- * Returns the id of a new activation with the cutoff in the spec. If the service shows no cutoff for an activation, the
- * activation is taken only if the service has accepted this resource's request.
+ * Returns the id of a new activation with the cutoff in the spec. If the service shows no cutoff for an activation,
+ * returns its id only if the service has accepted this resource's request.
  */
 export function newActivationId(
   pass: ActivationPass,

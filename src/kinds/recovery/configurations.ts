@@ -144,8 +144,8 @@ export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean
 }
 
 /**
- * True if an activation was over before the activation `later` began: it ended before that moment, or it began before.
- * An earlier start is enough, because the service begins no activation while another is in progress.
+ * True if an activation was over before the activation `later` began: it has an end before that moment, or an earlier
+ * start. An earlier start is enough, because the service begins no activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -211,8 +211,8 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
 }
 
 /**
- * Requires the generation that the spec names. A newer generation ends the request; with an older one the operator
- * waits, because the list may lag behind.
+ * Requires that the configuration has the generation in the spec. A newer generation ends the request. With an older
+ * one the operator waits, because the list may be out of date.
  */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;

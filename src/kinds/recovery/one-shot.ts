@@ -1,9 +1,9 @@
 /**
  * Sends a recovery request once: the steps that validation, activation, discard and reset share.
  *
- * Guarantees: status records what will be sent before the last reads. All checks are made again before the request is
- * sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are sent again or
- * nothing is sent. The end of a request is final.
+ * Guarantees: the request is recorded in status before the last reads of the service. All checks are made again before
+ * the request is sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are
+ * sent again or nothing is sent. The end of a request is final.
  *
  * Why: docs/design/recovery-requests.md
  */
@@ -217,8 +217,8 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * Returns the earliest time at which the read of a list may begin, if the list is to decide about a request. Before a
- * call, the list must be recent. After a refusal or a lost response, the read must begin later than that.
+ * Returns a point in time: a list may decide about a request only if its read began at that time or later. Before a
+ * call, the list must be recent. After a refusal or a lost response, the read must have begun later than that.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -419,8 +419,8 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 }
 
 /**
- * Delays the end of a request without a requestId that the service shows as done, until no call of the request can
- * arrive any more.
+ * If the service shows that a request without a requestId is done, delays the end of the request until no call of it
+ * can arrive any more.
  */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;

@@ -1,9 +1,9 @@
 /**
- * Finds the components of an installation: which apps may belong to it, how answers are merged, and whether the components
- * still exist.
+ * Finds the components of an installation: which apps may belong to it, how responses of the service are merged, and
+ * whether the components still exist.
  *
- * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name counts
- * as a possible component, unless another resource created the app.
+ * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name
+ * counts as a possible component, unless another resource created the app.
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -227,9 +227,9 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the apps that an installation request created whose response was lost. There must be one new app for each
- * component in the catalog. Each app must have a matching name, must have been created while the request could arrive,
- * and must not come from another resource. Returns undefined if these apps could have another origin.
+ * Finds the apps that were created by an installation request whose response was lost. There must be one new app for
+ * each component in the catalog. Each app must have a matching name, must have been created while the request could
+ * arrive, and must not come from another resource. Returns undefined if these apps could have another origin.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
