@@ -34,7 +34,7 @@ export const activateCommand = {
       'the name of the recovered environment; by default the name that the protection has stored',
       'NAME',
     ),
-    appName: text('the name of the new app; by default the name that the protection has saved', 'NAME'),
+    appName: text('the name of the new app; by default the name stored in the protection', 'NAME'),
     acknowledgeWriters: { help: 'accept that the source may still write if its region is down' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
@@ -168,7 +168,7 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
         ]),
     ...when(
       isAnother(protection),
-      'To activate once more, write the operation id of the newest activation, even of a discarded one, into spec.afterOperationId, and choose other names.',
+      'To activate again, set spec.afterOperationId to the operation id of the latest activation, even if it was discarded, and choose other names.',
     ),
   ];
   return lines.map((line) => `# ${line}\n`).join('');

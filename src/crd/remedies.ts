@@ -144,7 +144,7 @@ const aspects = {
   ToBeDoneByYou: 'Do what `status.postInstallNote` says. Then set `apphosting.dev/post-install-done: "true"`.',
   NothingToDo: nothing,
   NotDeployedYet: 'Nothing to do: the first alert in a region may deploy the contact point there.',
-  Firing: 'Do what this alert was set up for.',
+  Firing: 'Respond to the alert as your team planned when it set the alert up.',
   Normal: nothing,
   Pending: byItself,
   NoData: 'Check that the environment runs, and that it has the metric of the alert.',

@@ -111,13 +111,13 @@ export class Credential {
 
   /** Waits for a turn in the request budget, then sends one request. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
-    const finding = this.#unauthorized !== undefined;
-    if (finding && !this.#claimTry()) return refusals.unauthorized;
+    const testsToken = this.#unauthorized !== undefined;
+    if (testsToken && !this.#claimTry()) return refusals.unauthorized;
     const turn = await this.budget.turn(passage);
     if (!turn.granted) return refusals[turn.why];
     try {
       const seen = await transport(request, passage);
-      this.#learn(seen, turn.at, finding);
+      this.#learn(seen, turn.at, testsToken);
       this.#metrics.count('apphosting_service_requests_total', { endpoint: request.endpoint, outcome: answerOf(seen) });
       this.#metrics.observe(
         'apphosting_service_request_seconds',
@@ -139,7 +139,7 @@ export class Credential {
     return true;
   }
 
-  #learn(seen: Seen, grantedAt: number, finding: boolean): void {
+  #learn(seen: Seen, grantedAt: number, testsToken: boolean): void {
     if (seen.was !== 'answer') return;
     if (isThrottled(seen)) {
       this.budget.throttle(seen.retryAfterMs, grantedAt);
@@ -147,14 +147,14 @@ export class Credential {
       for (const listener of this.#throttleListeners) listener();
       return;
     }
-    this.budget.accepted(grantedAt);
+    this.budget.noteAccepted(grantedAt);
     if (seen.status !== 401) {
       if (this.#unauthorized !== undefined) this.#settle(undefined);
       return;
     }
     const known = this.#unauthorized;
     // When several requests under way get a 401, count only the first 401.
-    if (known !== undefined && !finding) return;
+    if (known !== undefined && !testsToken) return;
     const now = this.#clock.monotonic();
     const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
     this.#settle({ since: known?.since ?? now, pauseMs, nextTryAt: now + pauseMs });
@@ -297,7 +297,7 @@ export class Budget {
   }
 
   /** Makes the next pause short again, after the service did not throttle a request that got its turn at `grantedAt`. */
-  accepted(grantedAt: number): void {
+  noteAccepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
   }
 

@@ -144,8 +144,8 @@ function openService(
     const first = await exchange(options.urgency);
     // Another program may have used up the account's request limit for this second. So send the request once more after the
     // pause, with the greatest urgency.
-    const again = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
-    const seen = again.was === 'notSent' || again.was === 'heldBack' ? first : again;
+    const last = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
+    const seen = last.was === 'notSent' || last.was === 'heldBack' ? first : last;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
     return outcomeOf(request.effect, seen, heldUntil === undefined ? undefined : heldUntil - clock.monotonic());
   };

@@ -27,7 +27,7 @@ const registry = {
   'solution.successId': ['decides if a successful POST /solutions returns the installationId', 'shown', 'absent'],
   'configure.results': ['sets the name of the list in the response of configure', 'items', 'results', 'configurations'],
   'status.words': [
-    'sets how the status of an environment is written, such as in upper case',
+    'sets how responses write the status of an environment, for example in upper case',
     'asShown',
     'upper',
     'lower',
@@ -47,7 +47,7 @@ const registry = {
     'refused',
   ],
   'fields.nulls': ['decides if optional fields without a value are left out or null', 'off', 'on'],
-  'points.order': ['sets the order of recovery points in their list', 'shuffled', 'chronological'],
+  'points.order': ['sets how the list of recovery points is sorted', 'shuffled', 'chronological'],
   'dr.phases': ['decides if the phases of disaster-readiness operations have readable names', 'named', 'opaque'],
   'dr.disclosed': ['decides if sources and configurations have their optional fields', 'all', 'minimal'],
   'dr.operations': ['sets which fields the operations in a configuration have', 'full', 'withoutIds', 'asNamed'],
@@ -64,7 +64,7 @@ const registry = {
   'contactPoints.deploys': ['sets when contact points are deployed to regions', 'whenUsed', 'everywhere', 'never'],
   'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
-  masking: ['shows the form of a masked secret, which is fixed', '****'],
+  masking: ['shows the text that stands for every masked secret; it cannot be changed', '****'],
   'rate.limit': ['sets the maximum number of requests per second and token', 'off', 1],
   'rate.retryAfter': ['sets the form of the Retry-After header of a 429 response', 'seconds', 'date', 'absent'],
 } as const;

@@ -36,7 +36,10 @@ export const metricNames: Readonly<Record<string, Description>> = {
   ]),
   apphosting_newest_failure_seconds: gauge('Age of the newest failure of a one-time request.', ['kind']),
   apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
-  apphosting_account_resources: gauge('Number of resources in the status of an account.', ['account']),
+  apphosting_account_resources: gauge(
+    'Number of resources that use an account, as the status of the account counts them.',
+    ['account'],
+  ),
   apphosting_account_orphans: gauge(
     'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
     ['account'],

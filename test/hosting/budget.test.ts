@@ -217,7 +217,7 @@ describe('the budget', () => {
       pauses.push(budget.pauseMs());
       await clock.advance(61_000);
     }
-    budget.accepted(clock.monotonic());
+    budget.noteAccepted(clock.monotonic());
     budget.throttle(undefined, clock.monotonic());
 
     expect(pauses.every((pause, index) => index === 0 || pause >= (pauses[index - 1] ?? 0))).toBe(true);

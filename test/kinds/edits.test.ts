@@ -40,7 +40,9 @@ describe.each(createdApart)('each field of a $kind that is made with it', (edits
 
     const { missing, calls } = await bench.creation(name, changed.to, changed.comes.body);
 
-    expect(missing, 'sent by `requests.create` of the plan?').toEqual([]);
+    expect(missing, 'sent by `desired` and `requests.create` of the plan, and in the body in src/hosting/api?').toEqual(
+      [],
+    );
     const further = calls.slice(1).filter((call) => !sentAfterCreation.includes(call));
     expect(further, 'stored by the simulator when the object is made, and shown?').toEqual([]);
   });
@@ -59,10 +61,17 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
     const left = new Set(edits.rows.filter(({ removed }) => removed !== undefined).map(({ field }) => field));
     const nodes = nodesOf(edits.schema);
 
-    expect(nodes.filter(({ isLeaf, path }) => isLeaf && !edited.has(path)).map(({ path }) => path)).toEqual([]);
-    expect(nodes.filter(({ isOptional, path }) => isOptional && !left.has(path)).map(({ path }) => path)).toEqual([]);
+    const withoutChange = nodes.filter(({ isLeaf, path }) => isLeaf && !edited.has(path)).map(({ path }) => path);
+    const withoutRemoval = nodes
+      .filter(({ isOptional, path }) => isOptional && !left.has(path))
+      .map(({ path }) => path);
     const known = new Set(nodes.map(({ path }) => path));
-    expect(edits.rows.filter(({ field }) => !known.has(field))).toEqual([]);
+    const unknown = edits.rows.filter(({ field }) => !known.has(field));
+
+    const rowsStand = 'rows of the kind in test/kinds/support/edits';
+    expect(withoutChange, `${rowsStand}: fields whose row has no \`changed\``).toEqual([]);
+    expect(withoutRemoval, `${rowsStand}: optional fields whose row has no \`removed\``).toEqual([]);
+    expect(unknown, `${rowsStand}: fields that the schema does not have`).toEqual([]);
   });
 
   it.each(rows)(
@@ -96,7 +105,8 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
       .map(({ field }) => `${edits.kind} ${field}`);
 
     // Settings of a protection are the service's own choice where they are left out.
-    expect(edits.kind === 'DisasterProtection' ? [] : silent.filter((field) => !untold.has(field))).toEqual([]);
+    const forgotten = edits.kind === 'DisasterProtection' ? [] : silent.filter((field) => !untold.has(field));
+    expect(forgotten, 'a field of `kept` in the plan, with `leftover` in its row?').toEqual([]);
   });
 
   it('leads to nothing more once all was said', async () => {

@@ -179,7 +179,10 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (opened.admission === undefined) return { verdict: undefined };
   if (opened.lastTokenUntil !== undefined) {
     const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
-    if (!serves) return unready(`${storedInWords(account)} is being deleted, and its Secret is already gone`);
+    if (!serves)
+      return unready(
+        `${storedInWords(account)} is being deleted, and its Secret is already gone, so that no request can be sent`,
+      );
   }
   if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);
   return mismatch(stored, account, opened.service) ?? opened;

@@ -112,7 +112,7 @@ function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): 
         ? undefined
         : 'the host leads to a private address, which is not allowed';
     case 'forbidden':
-      return 'the host leads to an address that is never allowed';
+      return 'the host resolves to an address that is never allowed';
   }
 }
 

@@ -116,7 +116,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   }
   const active = configuration && activeOf(configuration);
   if (active !== undefined && (active.operationId ?? operationId) === operationId) {
-    const message = `the service cleans up after operation ${operationId}`;
+    const message = `the service is cleaning up after operation ${operationId}`;
     return { is: 'wait', reason: 'CleanupPending', message, note: {} };
   }
   const message = `operation ${operationId} is discarded`;

@@ -5,7 +5,7 @@
  * Guarantees: each revision in the spec is deployed once, unless an annotation asks for a repetition. The operator does
  * not repeat a deployment that the service reported as failed. Variables, settings and the startup override are sent
  * with the requests that accept them. If the response to a request was lost, the operator reads the environment to find
- * the effect of the request before it sends the request again.
+ * the effect of the request before it sends the request a second time. There is no third time.
  *
  * Why: docs/design/deployments.md#environments and
  * docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat

@@ -82,7 +82,7 @@ function interfaceWords(spec: ContactPointSpec): Readonly<Record<string, string>
   return Object.fromEntries(settingsOf(way).map((name) => [`${prefix}${name}`, `${way}.${name}`]));
 }
 
-/** True for a field that holds a delivery setting, such as the URL of a webhook; false for the name and the type. */
+/** True for a field that holds a delivery setting, such as the URL of a webhook; false for every other field. */
 function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }

@@ -30,7 +30,7 @@ const seconds = (description: string, word: string) =>
 const storages = ['Inherited', 'Platform', 'Credential'] as const;
 
 const Storage = withRule(
-  fields('The storage for snapshots. If absent, the storage of the source.', {
+  fields('The storage for snapshots. If absent, the service uses the storage of the source.', {
     source: choice(
       'The storage of snapshots: Inherited from the source, Platform, or your own (Credential).',
       storages,
@@ -180,7 +180,7 @@ export const DisasterProtectionFacts = facts({
   wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown("The service's judgement on whether a recovery would work.", {
     state: word('The state of the readiness, such as ready.').optional(),
-    reason: word('The reason for the state of the readiness.').optional(),
+    reason: word('The reason for the current readiness state.').optional(),
     warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
     recoveryPointAgeSeconds: count(

@@ -226,10 +226,10 @@ function withFixedFields(schema: typeof Fields): typeof Fields {
   const git = withTransition(schema, {
     rule: `has(self.image) && !has(self.source) || ${same('git')} && ${same('cliDeployment')}`,
     message:
-      'source.git and source.cliDeployment cannot be added or changed later; they can only be dropped, by replacing source with image',
+      'source.git and source.cliDeployment cannot be added or changed later; they can only be removed, by replacing source with image',
     reason: 'FieldValueForbidden',
   });
-  return immutableFields(git, ['atCreation'], 'give this field when you create the resource');
+  return immutableFields(git, ['atCreation'], 'set this field when you create the resource');
 }
 
 /** The spec of a HostedApp: an app, database, function or job. */

@@ -108,7 +108,7 @@ export const HostingAccountFacts = facts({
   }).optional(),
   intervals: listByKey(
     'The times between two reads of each part of the service at present.',
-    shown('One part of the service.', {
+    shown('One component of the service, with its state.', {
       name: text('The name of the part.', { max: 128 }),
       seconds: integer('The time between two reads, in seconds.', { min: 0, max: 1_000_000 }),
     }),

@@ -80,7 +80,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const message = `account ${account.accountId} shows no environment ${appEnvId}; the alert is created as soon as the account shows the environment`;
+  const message = `account ${account.accountId} does not list environment ${appEnvId}; the alert is created as soon as it is listed`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 

@@ -333,7 +333,7 @@ function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory)) return undefined;
-  const isSeen = shows(seen.configuration, id) || limboOf(pass, journal, seen).isOver;
+  const isSeen = shows(seen.configuration, id) || arrivalOf(pass, journal, seen).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
@@ -425,9 +425,9 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
-  const limbo = limboOf(pass, journal, seen);
+  const arrival = arrivalOf(pass, journal, seen);
   const why = 'the service shows that the request is done, and a call without an answer may still arrive';
-  return waitWhileFrozen(pass) ?? (limbo.settled ? undefined : inDoubt(plan, pass, limbo.untilMs, why));
+  return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
 }
 
 /**
@@ -436,31 +436,31 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
  */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
-  const limbo = limboOf(pass, journal, seen);
+  const arrival = arrivalOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
-    const isOver = limbo.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(limbo.untilMs) });
+    const isOver = arrival.isOver || fence !== undefined;
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(arrival.untilMs) });
     if (own !== undefined) return own;
-    if (!limbo.settled)
-      return inDoubt(plan, pass, limbo.untilMs, `the service refused the request: ${journal.conflicted}`);
+    if (!arrival.settled)
+      return inDoubt(plan, pass, arrival.untilMs, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
     return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
-    if (limbo.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
-    return inDoubt(plan, pass, limbo.untilMs, `${fence.message}; nothing more is sent`);
+    if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
+    return inDoubt(plan, pass, arrival.untilMs, `${fence.message}; nothing more is sent`);
   }
   const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId the service would take a repeated request for a new one.
-  const mustWait = journal.requestId === undefined ? !limbo.settled : monotonicMs - sentAt < resendMs;
+  const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
   // After a restart, the operator does not know whether the call was sent.
   const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
-  if (mustWait) return inDoubt(plan, pass, limbo.untilMs, why);
+  if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
   // `fenceOf` has checked that the body in the journal entry equals the body that the spec asks for, so the cast is
   // safe.
   const body = writtenBody(journal) as Body;
@@ -504,10 +504,10 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Computes until when the call in the journal may still arrive at the service. `isOver`: the newest list was read after
- * that time. `settled`: `isOver` is true, or the service has responded to each call that was sent.
+ * Returns until when the call in the journal may still arrive at the service. `isOver` is true if the list was read after
+ * that time. `settled` is true if `isOver` is, or if the service has responded to each attempt of this process.
  */
-function limboOf(
+function arrivalOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
   journal: JournalEntry,
   { snapshot }: Seen,

@@ -38,7 +38,7 @@ const codes: Readonly<Record<string, string>> = {
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
   enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',
-  seedBoost: 'the standby has a larger size until it has applied a large first copy',
+  seedBoost: 'the standby runs at a larger size until it has applied its first copy, which is large',
   sustainedStandby: 'the standby keeps its full size',
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };

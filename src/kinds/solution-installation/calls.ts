@@ -320,7 +320,7 @@ export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFa
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
   if (id !== undefined)
     return `installation ${id}${made} stays in the service; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
-  if (apps.length > 0) return `an installation whose id the service did not show${made} stays in the service`;
+  if (apps.length > 0) return `an installation${made} stays in the service; its id is not known`;
   if (journal?.create === undefined) return undefined;
   return `the outcome of the installation of "${journal.create.name}" is not known; if the service carried it out, its components stay in the service`;
 }

@@ -116,7 +116,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
     own('GET /world', 'returns all data of the simulator as JSON', () => ok(clockwork.store.save())),
     own(
       'POST /reset',
-      'replaces all data with the data at the start, or with {world}: demo, empty or saved data',
+      'puts the data back to what the simulator started with, or loads the data that {world} names: demo, empty, or saved data',
       ({ body }) => {
         reset(fields({ world: startWorld })(body, '').world);
         return ok({});

@@ -63,7 +63,7 @@ describe('an owned object', () => {
     await world.run(60_000);
 
     const message = expect.stringContaining(
-      'spec.lifecycle.adoption must allow ById, in the account and in this resource',
+      'spec.lifecycle.adoption must allow ById in the account and in this resource',
     );
     expect(readyOf(world, 'there')).toMatchObject({ status: 'False', reason, message });
   });

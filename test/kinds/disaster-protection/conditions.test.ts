@@ -69,7 +69,7 @@ describe('a code of the service', () => {
 
     expect(message).toMatch(words);
     expect(message).toMatch(
-      / larger size until it has applied a large first copy \(seedBoost\), .* full size \(sustainedStandby\)$/,
+      / larger size until it has applied its first copy, which is large \(seedBoost\), .* full size \(sustainedStandby\)$/,
     );
   });
 

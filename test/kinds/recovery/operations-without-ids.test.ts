@@ -362,7 +362,7 @@ describe('a discard', () => {
   });
 
   it('that was accepted waits while the service works on what may be it', () => {
-    const waits = { is: 'wait', reason: 'CleanupPending', message: 'the service cleans up after operation op_1' };
+    const waits = { is: 'wait', reason: 'CleanupPending', message: 'the service is cleaning up after operation op_1' };
     const acceptedTime = '2026-01-01T00:00:00Z';
 
     expect(activationDiscard.step(discarding({ activeOperation: ours }, acceptedTime))).toMatchObject(waits);

@@ -128,8 +128,10 @@ describe('the forms of the page', () => {
 
       const read = readBy(on, route, request);
 
-      expect([...read].filter((field) => !isAsked(field) && refusedAlways !== field)).toEqual([]);
-      expect(names.filter((field) => !read.has(field) && !takenUnread.includes(field))).toEqual([]);
+      const unasked = [...read].filter((field) => !isAsked(field) && refusedAlways !== field);
+      expect(unasked, 'area.ts reads it, the forms in src/simulator/page/forms do not ask for it').toEqual([]);
+      const unread = names.filter((field) => !read.has(field) && !takenUnread.includes(field));
+      expect(unread, 'the forms ask for it, area.ts does not read it').toEqual([]);
     },
   );
 
@@ -140,8 +142,12 @@ describe('the forms of the page', () => {
   )('asks for what the interface names for %s, and for nothing else', (name, takes) => {
     const names = new Set(formCalled(name).fields.map((field) => field.name.split('/')[0]));
 
-    expect([...names].filter((field) => !takes.includes(field ?? ''))).toEqual([]);
-    expect(takes.filter((field) => !names.has(field))).toEqual([]);
+    const untaken = [...names].filter((field) => !takes.includes(field ?? ''));
+    expect(untaken, 'forms ask for it, the route in area.ts does not take it').toEqual([]);
+    const unasked = takes.filter((field) => !names.has(field));
+    expect(unasked, 'the route in area.ts takes it, the forms in src/simulator/page/forms do not ask for it').toEqual(
+      [],
+    );
   });
 
   it('fills in what belongs to the choice that was made', async () => {

@@ -221,7 +221,7 @@ export function notGranted(
   wish?: Adoption,
 ): Extract<Verdict<never>, { is: 'stall' }> | undefined {
   if (adoptionWithin(account, wish) !== 'Never') return undefined;
-  const message = `${what}, but adoption is not allowed; spec.lifecycle.adoption must allow ById, in the account and in this resource`;
+  const message = `${what}, but adoption is not allowed; spec.lifecycle.adoption must allow ById in the account and in this resource`;
   return { is: 'stall', reason: 'AdoptionNotAllowed', message };
 }
 

@@ -154,8 +154,9 @@ export function readUnread(
 export const doubtPauseMs = 5_000;
 
 /**
- * Returns the time after which the call in the journal can no longer arrive, and the earliest time at which a read may
- * begin that looks for the call's effect.
+ * Returns the time after which the call in the journal can no longer arrive (`settledAt`, and `inWords` for messages). A
+ * read that looks for the effect of the call must begin at `since` or later: at most five seconds ago, and not before the
+ * entry was seen. A read that began after `settledAt` stays good.
  */
 export function overAt(
   { journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>,

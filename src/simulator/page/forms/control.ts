@@ -111,7 +111,7 @@ export const controlForms: readonly Form[] = [
     'GET /_sim/healthz': ['answers 200 while the simulator is running'],
     'GET /_sim/clock': ['shows the time of the simulator, and if the clock is real or virtual'],
     'POST /_sim/clock/advance': ['advances the virtual clock', 'ms#*', () => ({ ms: 60_000 })],
-    'POST /_sim/reset': ['replaces all data with the data at the start', 'world{}'],
+    'POST /_sim/reset': ['puts the data back to what the simulator started with', 'world{}'],
     'GET /_sim/world': ['shows all data of the simulator'],
     'GET /_sim/ledger': ['lists all changes', 'after#'],
     'GET /_sim/requests': ['lists the public requests', 'after#'],

@@ -90,10 +90,13 @@ export class Bench {
   /** What Ready says, and where to look when a field is not there. */
   #hint(name: string, { is }: Outcome): string {
     const message = messageOf(this.world, this.#edits.kind, name);
+    const shown = '`observed` of the plan, the item in src/hosting/api, and the simulator, which stores and shows it';
     const places =
-      is === 'sent' && this.#sent.length === 0
-        ? '`desired` and `requests.update` of the plan'
-        : '`observed` of the plan, the item in src/hosting/api, and in the simulator where it is stored and shown';
+      is !== 'sent'
+        ? shown
+        : this.#sent.length === 0
+          ? '`desired` and `requests.update` of the plan, and at the body in src/hosting/api'
+          : `\`requests.update\` of the plan, ${shown}`;
     return `Ready says: ${message}. If a new field is missing, look at ${places}`;
   }
 
@@ -102,7 +105,7 @@ export class Bench {
     this.#words.set(name, (await this.#edits.prepare?.(this.world, name)) ?? {});
     this.#sent = [];
     this.apply(name, spec);
-    await this.world.run(20_000);
+    await this.world.run(110_000);
 
     const sent: Readonly<Record<string, unknown>> = Object.assign({}, ...this.#sent.map((one) => one.body));
     const wanted = Object.entries(this.#bodyOf(name, body) as object).filter(([field]) => !field.endsWith('Id'));
