@@ -1,10 +1,10 @@
 /**
  * Lists the fields that are sent with a deployment, and keeps fingerprints of the values that were sent.
  *
- * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed hash) of
- * each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service has. The
- * fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call is not known,
- * the fields of the call count as unknown.
+ * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed
+ * hash) of each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service
+ * has. The fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call
+ * is not known, the values of the fields in the call count as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';

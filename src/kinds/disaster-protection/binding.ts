@@ -8,8 +8,8 @@ import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
 /**
- * All that the decision about a DisasterProtection can use: the spec, what status remembers, and what the service
- * shows.
+ * Everything from which the next step for a DisasterProtection is decided: the spec, what status remembers, and what
+ * the service shows.
  */
 export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 export type ProtectionStep = Step<DisasterProtectionFacts>;

@@ -149,8 +149,8 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /**
- * Decides about the configure call in the journal: the service shows its effect, the service refused the call, or the
- * same request is sent again.
+ * Decides what to do about the configure call in the journal. The service may show the effect of the call, or may have
+ * refused the call. Otherwise the same request is sent again.
  */
 export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);

@@ -19,7 +19,10 @@ import { atStage } from '../recovery/stages.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** All that the decision about a DisasterReset can use: the spec, what status remembers, and what the service shows. */
+/**
+ * Everything from which the next step for a DisasterReset is decided: the spec, what status remembers, and what the
+ * service shows.
+ */
 type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 type ResetStep = Step<DisasterResetFacts>;
 

@@ -45,9 +45,9 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * True if an AppEnvironment deploys an image of its own to the app. The AppEnvironment is bound to an environment of
- * the app. Or it is not bound yet, but is in the same namespace and refers to the app. The image in the spec of the
- * HostedApp is then used only to create the app.
+ * True if an AppEnvironment deploys an image of its own to the app. Considers each AppEnvironment that is bound to an
+ * environment of the app, or that is not bound yet, but is in the same namespace and refers to the app. The image in
+ * the spec of the HostedApp is then used only to create the app.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;

@@ -223,7 +223,7 @@ export const comparison = {
   desired,
   observed,
   hidden: isHidden,
-  // A response of the service may leave out useImage if its value is false, and may leave out the content of a
+  // A response of the service may leave out useImage if its value is false. It may also leave out the content of a
   // Dockerfile that was sent.
   hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),

@@ -58,8 +58,8 @@ function step(pass: AccessPass): AccessStep {
 }
 
 /**
- * Gives the member full access, because spec.access is Full. While the resource exists, the empty list is sent in no other
- * case.
+ * Gives the member full access by sending the empty list, because spec.access is Full. While the resource exists, the
+ * empty list is sent in no other case.
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
@@ -223,7 +223,10 @@ function isObserved({ spec, account }: AccessPass): boolean {
   return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
 
-/** Gives the member access to every environment. This is the only place where the empty list is sent. */
+/**
+ * Gives the member access to every environment by sending the empty list. This is the only place where that list is
+ * sent.
+ */
 function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }

@@ -8,8 +8,8 @@ import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-pro
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /**
- * All that the decision about a RecoveryActivation can use: the spec, what status remembers, and what the service
- * shows.
+ * Everything from which the next step for a RecoveryActivation is decided: the spec, what status remembers, and what
+ * the service shows.
  */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 export type ActivationStep = Step<RecoveryActivationFacts>;

@@ -37,8 +37,8 @@ import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Re
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /**
- * Reads the configuration and its source. While the activation may still be sent, also reads the recovery point in the
- * spec.
+ * Reads the configuration and its source (the protected environment). While the activation may still be sent, also
+ * reads the recovery point in the spec.
  */
 function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;

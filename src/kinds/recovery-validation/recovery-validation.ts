@@ -29,8 +29,8 @@ import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
 /**
- * All that the decision about a RecoveryValidation can use: the spec, what status remembers, and what the service
- * shows.
+ * Everything from which the next step for a RecoveryValidation is decided: the spec, what status remembers, and what
+ * the service shows.
  */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;

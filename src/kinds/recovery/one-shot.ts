@@ -55,7 +55,7 @@ interface RequestSpec {
   readonly validUntil?: string;
 }
 
-/** All that the decision about a recovery request of any kind can use. */
+/** Everything from which the next step for a recovery request of any kind is decided. */
 type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
@@ -98,8 +98,8 @@ export interface OncePlan<
   outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
   /**
-   * Returns an id for which only one request of this kind may be under way; without this function, the id of the
-   * configuration is used.
+   * Returns the id of the object for which only one request of this kind may be under way; without this function, that
+   * object is the configuration.
    */
   subject?(body: Sent): string;
   request(body: Sent): Request;
@@ -183,7 +183,7 @@ export function protectionNeed({ name }: { readonly name: string }): ReferenceNe
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** Maximum age of the lists from which a call is decided. */
+/** Maximum age of the lists from which the operator decides whether to send a call. */
 const freshMs = 15_000;
 /** Pause before the same request is sent again after its response was lost. */
 const resendMs = 15_000;
@@ -248,8 +248,8 @@ function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
 }
 
 /**
- * Reasons of waits that may end at any moment, so the service is read again soon. For other reasons the usual poll
- * interval is enough.
+ * Reasons for a wait that may end at any moment. With these reasons, the service is read again soon; with others, the
+ * usual poll interval is enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
