@@ -11,8 +11,8 @@ interface Policy {
   readonly resources: readonly string[];
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
   /**
-   * A CEL expression. The expression may call `authorizer` only once, because each call uses up a third of the cost
-   * limit.
+   * A CEL expression. It may call `authorizer` only once, and not once for each Secret, because each call uses up a
+   * third of the cost limit of Kubernetes for such an expression.
    */
   readonly expression: string;
   readonly message: string;

@@ -40,8 +40,8 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
 }
 
 /**
- * True when the history shows the operation as discarded. Only this outcome, or the answer to the request of this
- * resource, proves a discard.
+ * True when the history shows the operation as discarded. Only this outcome, or the response to this resource's
+ * request, proves a discard.
  */
 function isDiscarded({ spec }: DiscardPass, configuration: ConfigurationItem): boolean {
   return /^discarded$/i.test(operationIn(configuration, spec.operationId)?.outcome ?? '');
@@ -61,13 +61,19 @@ function cleaningUp(message: string): DiscardStep {
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 
-/** Waits instead of ending an expired request, if the service shows a discard of the operation as accepted. */
+/**
+ * Waits for the result of the discard if the request has expired, but the service shows a discard of the operation as
+ * accepted.
+ */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
   return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
 }
 
-/** Waits instead of ending a refused request, if the service shows a discard of the operation as accepted. */
+/**
+ * Waits for the result of the discard if the service refused the request, but shows a discard of the operation as
+ * accepted.
+ */
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
@@ -89,7 +95,10 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
   return never('OperationNotActive', `the service works on ${instead}, not on operation ${operationId}`);
 }
 
-/** Tells people what to look for in the service when a call without an answer may have discarded the operation. */
+/**
+ * Returns a text that tells users what to check in the service, if a call without a response may have discarded the
+ * operation.
+ */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `check in the service whether operation ${operationId} is discarded`;
@@ -139,8 +148,8 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
   words: ({ spec }) => `discard activation ${spec.operationId}`,
   committed: (pass, answer) => {
     const { operationId, configurationId, phase } = receiptOf(answer) ?? {};
-    // The answer counts only if it names the activation to discard, or another operation on the same configuration. Any
-    // other successful answer may come from a proxy.
+    // Accept the response only if it names the activation to discard, or an operation on the same configuration. Any
+    // other successful response may come from a proxy.
     const isReceipt = operationId !== undefined && configurationId === pass.spec.configurationId;
     if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };

@@ -66,8 +66,8 @@ function step(pass: EnvironmentPass): EnvironmentStep {
 }
 
 /**
- * First finds out what became of a call whose answer was lost, even if another resource claims the environment now. That
- * resource waits until the outcome of the call is known.
+ * First finds out what became of a call whose response was lost, even if another resource claims the environment now.
+ * That resource waits until the outcome of the call is known.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
@@ -78,7 +78,7 @@ function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
     : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** Records that a call whose answer was lost had no effect, once the environment is proved gone. */
+/** Records that a call whose response was lost had no effect, because the environment is proved gone. */
 function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): EnvironmentStep {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -170,8 +170,8 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
 }
 
 /**
- * Starts or stops the environment. Both calls are safe to repeat. So after a lost answer, the operator only reads the
- * environment again and repeats the call if it had no effect.
+ * Starts or stops the environment. Both calls are safe to repeat. So when a response was lost, the operator only reads
+ * the environment again, and repeats the call if it had no effect.
  */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
   const { memory } = pass;

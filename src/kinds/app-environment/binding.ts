@@ -1,9 +1,10 @@
 /**
- * Binds an AppEnvironment to one environment of the service, and checks in every reconcile that the two still belong together.
+ * Binds an AppEnvironment to one environment of the service, and checks in every reconcile that the two still belong
+ * together.
  *
- * Guarantees: a bound environment is identified by its id. The AppEnvironment is bound to another environment only after the
- * first one is proved gone from the service. Nothing is sent to a bound environment that was renamed or that belongs to
- * another app.
+ * Guarantees: a bound environment is identified by its id. The AppEnvironment is bound to another environment only
+ * after the first environment is proved gone. Nothing is sent to a bound environment that was renamed or that belongs
+ * to another app.
  */
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
@@ -30,7 +31,7 @@ export interface FoundEnvironment {
 type Located =
   | FoundEnvironment
   | { readonly is: 'step'; readonly step: EnvironmentStep }
-  /** The environment is proved gone, so an earlier call to the environment can have no effect any more. */
+  /** The environment no longer exists, so an earlier call to the environment can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };
 
 /**

@@ -1,13 +1,14 @@
 /**
- * Decides what is deployed to an environment: when a deployment is due, which request deploys it, and what happens if the
- * answer to a request is lost.
+ * Decides what is deployed to an environment: when a deployment is due, which request deploys it, and what happens if
+ * the response to a request is lost.
  *
- * Guarantees: each revision in the spec is deployed once, unless an annotation asks for a repetition. The operator does not
- * repeat a deployment that the service reported as failed. Variables, settings and the startup override are sent with the
- * requests that accept them. If the answer to a request was lost, the operator reads the environment to find the effect of the
- * request before it sends the request a second time. There is no third time.
+ * Guarantees: each revision in the spec is deployed once, unless an annotation asks for a repetition. The operator does
+ * not repeat a deployment that the service reported as failed. Variables, settings and the startup override are sent
+ * with the requests that accept them. If the response to a request was lost, the operator reads the environment to find
+ * the effect of the request before it sends the request a second time. There is no third time.
  *
- * Why: docs/design/deployments.md#environments and docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
+ * Why: docs/design/deployments.md#environments and
+ * docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
  */
 import { definedIn, stated } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
@@ -68,7 +69,9 @@ export interface DeploymentAction {
   readonly done: (how: Done) => Remembered;
 }
 
-/** A call that was carried out. The `body` of the answer is absent if the answer was lost. */
+/**
+ * Data about a call that was carried out. `body` is the body of the response; it is absent if the response was lost.
+ */
 interface Done {
   readonly body?: unknown;
   /** The time, by the operator's clock, when the operator decided to make the call. */
@@ -138,8 +141,8 @@ function overtaken(pass: EnvironmentPass): Remembered {
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // The value of the redeploy annotation is part of the digest. So after a deployment was given up, a new value sends the
-  // deployment again.
+  // The digest contains the value of the redeploy annotation. So if the operator has given up a deployment, a new value
+  // of the annotation makes it send the deployment again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -208,7 +211,10 @@ export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
   return openToken(pass, asked) !== undefined && inVain(pass, asked) === undefined;
 }
 
-/** Returns how the call for the annotation's current value failed; undefined if that call has not failed. */
+/**
+ * Returns how the call that the annotation asks for has failed; undefined if the call has not failed. A new value of
+ * the annotation asks for a new call.
+ */
 export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
@@ -231,8 +237,8 @@ function handled(pass: EnvironmentPass): AppEnvironmentFacts {
 }
 
 /**
- * Returns the request fields for variables, settings and the startup override. If the spec no longer has a startup override, a
- * field clears the override in the service.
+ * Returns the request fields for variables, settings and the startup override. If the spec no longer has a startup
+ * override, the request tells the service to clear it.
  */
 function carriedFields(pass: EnvironmentPass) {
   const carried = carriedBy(pass);
@@ -253,7 +259,7 @@ function carriedFields(pass: EnvironmentPass) {
   });
 }
 
-/** True if the service's answer reports that the call failed, although its HTTP status reports success. */
+/** True if the service's response reports that the call failed, although its HTTP status reports success. */
 function saysFailed(body: unknown): boolean {
   return lifecycleAnswerOf(body)?.success === false;
 }
@@ -298,7 +304,10 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
   return { facts: { ...pass.memory.facts, ...took(pass, { atMs: pass.wallMs }, false) } };
 }
 
-/** Returns what to record when a call is given up, because all its answers were lost and no read shows an effect of the call. */
+/**
+ * Returns what to record when the operator gives up a call, because every response was lost and no read shows that the
+ * call had an effect.
+ */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
@@ -329,8 +338,8 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
 }
 
 /**
- * Sends a call, unless an earlier call with the same content turned out to be carried out. Gives up after two lost answers.
- * Before sending, reads a fresh list of environments.
+ * Sends a call, unless an earlier call with the same content turned out to be carried out. Gives up after two lost
+ * responses. Before sending, reads a fresh list of environments.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words: task, request, digest, done, carries } = action;
@@ -380,7 +389,8 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // After a conflict, do not start the environment before a read shows whether the call had an effect.
+  // If the service refused the call because of a conflict, the call may still have had an effect. So do not start the
+  // environment before a read shows whether it had one.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
@@ -427,8 +437,9 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 }
 
 /**
- * After the answer to a call was lost, finds out by reading the environment whether the call took effect. The call counts as
- * without effect if the environment shows no effect by the time when the call can no longer arrive.
+ * After the response to a call was lost, reads the environment to find out whether the call took effect. If the
+ * environment shows no effect by the time when the call can no longer arrive, the operator takes the call as not
+ * carried out.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,
@@ -454,9 +465,10 @@ export function resolveDoubt(
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Records that a call had no effect and can no longer have one, after its answer was lost. */
+/** Records that a call whose response was lost had no effect, and can no longer have one. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // The service refused the call because of a conflict, and reads show that the call had no effect.
+  // After a refusal because of a conflict, no response was lost. So only remove the journal entry, and do not record a
+  // lost call.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
@@ -464,8 +476,8 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * Records that a call was carried out although its answer was lost. The record is kept even if the spec asks for something
- * else now: the spec may ask for the same call again, for example when a missing Secret returns.
+ * Records that a call was carried out although its response was lost. The record is kept even if the spec asks for
+ * something else now: the spec may ask for the same call again, for example when a missing Secret returns.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;

@@ -1,10 +1,10 @@
 /**
  * Lists the fields that are sent with a deployment, and keeps fingerprints of the values that were sent.
  *
- * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed hash) of
- * each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service has. The
- * fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call is not known,
- * the fields of the call count as unknown.
+ * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed
+ * hash) of each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service
+ * has. The fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call
+ * is not known, the values of the fields in the call count as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -28,9 +28,14 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
   return tokenIn(subject.annotations, askedBy[asked]);
 }
 
-/** Prefix in the name of a fingerprint: the value was adopted as deployed and never sent. */
+/**
+ * Prefix of the name of a fingerprint. It marks a value that was adopted as deployed and that the operator never sent.
+ */
 const assumed = '~';
-/** Maximum number of fingerprints to keep. Status has room for 600, and later calls add some. */
+/**
+ * Maximum number of fingerprints to keep. Status has room for 600; the difference is left for the records of later
+ * calls.
+ */
 const mostPrints = 590;
 
 /** Returns the revision that the spec wants to deploy: an image, the revision of a build, or a content version. */
@@ -68,14 +73,17 @@ function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
 }
 
-/** True if the field was last sent with this value or, with `mayAssume`, was adopted with this value and never sent. */
+/**
+ * True if the field was last sent with this value. With `mayAssume`, also true if this value was adopted as deployed
+ * and never sent.
+ */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
 /**
- * True if the wanted revision is deployed or, with `mayAssume`, was adopted as deployed. If the key that made the fingerprints
- * was lost, the revision in status decides.
+ * True if the operator deployed the wanted revision or, with `mayAssume`, adopted it as deployed. A fingerprint that
+ * was made with a lost key cannot be compared. In that case the revision in status decides.
  */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;
@@ -162,42 +170,43 @@ export function isInVain(pass: EnvironmentPass): boolean {
 }
 
 /**
- * The end of a call. `carriedOut`: the answer was lost, but the call took effect. `once`, `twice`: one answer or two answers
- * were lost, and the call had no effect. `Failed`: the service reported a failure. `InDoubt`: the call was given up while its
- * outcome is unknown.
+ * How a call ended. `carriedOut`: the response was lost, but the call took effect. `once`: the response was lost, and
+ * the call had no effect. `twice`: the same happened to a second call. `Failed`: the service reported a failure.
+ * `InDoubt`: the operator gave the call up, and does not know the outcome.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
 /**
- * The call whose end a record describes: the last call whose answer was lost (`lost`), or the last failed call that an
+ * The call that a record is about: the last call whose response was lost (`lost`), or the last failed call that an
  * annotation asked for.
  */
 type Ended = 'lost' | AskedCall;
 
 /**
- * Records how the call with this fingerprint ended. If the key of the fingerprints is lost, no record matches any call:
- * sending a call twice is better than never sending it.
+ * Records how the call with this fingerprint ended. If the key of the fingerprints is lost later, the record matches no
+ * call any more, and the operator may send the call again. Sending a call twice is better than never sending it.
  */
 export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
   return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
 }
 
-/** Returns how the call with this fingerprint ended; undefined if status records no end of the call. */
+/** Returns how the call with this fingerprint ended; undefined if status has no record of the end. */
 export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
   return of === digest ? (end as CallEnd) : undefined;
 }
 
 /**
- * Names of the records about failed calls and about calls whose answer was lost. The records are dropped after the next
- * deployment.
+ * Names of the records about failed calls and about calls whose response was lost. The next deployment that is carried
+ * out removes these records.
  */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
 /**
- * Returns the fingerprints to keep after a deployment was carried out that the spec no longer asks for. The deployment that
- * the spec asks for is then due, even if it was deployed earlier.
+ * Returns the fingerprints to keep when a deployment turns out to be carried out although the spec no longer asks for
+ * it. The fingerprint of the deployed revision is dropped. So the deployment in the spec becomes due, even if the same
+ * revision was deployed earlier.
  */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
@@ -205,9 +214,9 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
 }
 
 /**
- * Makes the fingerprints again with the current key, and adds one for the power state once the environment has reached it. The
- * recorded generation changes only after the whole spec was sent: if the key is lost later, everything in the spec of that
- * generation counts as sent.
+ * Makes the fingerprints again with the current key, and adds a fingerprint for the power state once the environment
+ * has reached it. Records a new generation only after the whole spec was sent. If the key is lost later, the operator
+ * takes everything in the spec of the recorded generation as sent.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);

@@ -64,8 +64,8 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
 }
 
 /**
- * Builds the condition RecoveryReady with the value Unknown, while the service does not show the configuration and the
- * configuration is not proved gone.
+ * Builds the condition RecoveryReady with the value Unknown, while the list does not contain the configuration, but it
+ * is not proved yet that the configuration is gone.
  */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);

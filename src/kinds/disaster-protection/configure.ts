@@ -2,8 +2,9 @@
  * Sets up and changes a protection. Each call has the settings of one environment, and status records these settings
  * before the call is sent.
  *
- * The service recognises a repeated call by its requestId, and answers it like the first. A call also names the
- * generation of the configuration that it changes. Once the service shows a newer generation, the call is not repeated.
+ * The service recognises a repeated call by its requestId, and responds to it as to the first call. A call also names
+ * the generation of the configuration that it changes. Once the service shows a newer generation, the call is not
+ * repeated.
  */
 import { waitWhileFrozen, takingOver } from '../../engine/kind/planner/observe.ts';
 import { type JournalEntry, writtenBody } from '../../engine/kind/contract/step.ts';
@@ -30,8 +31,8 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * Maximum age of the lists from which a configure call is decided. Also the pause before a request whose answer was lost is
- * sent again.
+ * Maximum age of the lists from which the operator decides about a configure call. Also the pause before the operator
+ * repeats a configure call whose response was lost.
  */
 export const resendMs = 15_000;
 
@@ -44,7 +45,8 @@ export function underway(
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
-    // New settings raise the generation, and that would end a validation whose call may still have an effect.
+    // New settings raise the generation of the configuration. That would end a validation whose outcome is still
+    // unknown.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && operationInWords(active));
@@ -72,8 +74,8 @@ function words(pass: ProtectionPass, isNew: boolean): string {
 }
 
 /**
- * Records a configure call in the journal. The next step sends the call. If the answer is lost, the same bytes are sent
- * again.
+ * Records a configure call in the journal. The next step sends the call. If the response is lost, the same bytes are
+ * sent again.
  */
 export function configure(
   pass: ProtectionPass,
@@ -84,8 +86,9 @@ export function configure(
   const held = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
   if (held !== undefined) return held;
   const item = itemOf(pass, configuration);
-  // Each configure call has its own requestId. With an id made from the content alone, the service would answer a later
-  // enrollment with the finished operation of an earlier one.
+  // Each configure call has its own requestId. An id made from the content alone would be the same for a later set-up
+  // with the same content. The service would then respond with the finished operation of the earlier set-up, and begin
+  // no new one.
   const requestId = requestIdOf('configure/v1', {
     uid: pass.subject.uid,
     at: pass.wallMs,
@@ -146,8 +149,8 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /**
- * Decides about the configure call in the journal: the service shows its effect, the service refused the call, or the
- * same request is sent again.
+ * Decides what to do about the configure call in the journal. The service may show the effect of the call, or may have
+ * refused the call. Otherwise the same request is sent again.
  */
 export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);
@@ -160,8 +163,8 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   const now = ofEnvironment(pass, snapshot);
   const anew = { is: 'again', remember: { journal: undefined }, note: {} } as const;
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // The newer generation may come from another client. If so, compare the configuration with the spec before anything
-    // is sent.
+    // Another client may have made the newer generation. In that case, compare the configuration with the spec again
+    // before anything is sent.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
@@ -169,8 +172,8 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
-  // The configuration is gone, or the service refused the call. Decide again from the spec; a call with the same
-  // content waits for its backoff.
+  // The configuration is gone, or the service refused the call. Remove the journal entry, and decide again from the
+  // spec. A new call with the same content is sent only after a pause.
   const isVoid = item.expectedGeneration > 0 && now === undefined;
   if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? waitWhileFrozen(pass) : underway(pass, now.configurationId, now);

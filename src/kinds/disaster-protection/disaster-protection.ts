@@ -34,8 +34,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Look up the configuration by its id even before the first list. From these look-ups the account learns which
-  // objects its resources need, and notices when objects are missing.
+  // Look up the configuration by its id even before the first list was read. The account learns from such look-ups
+  // which objects its resources need. So it notices when objects are missing.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
@@ -50,7 +50,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
-  // First prove that the configuration is gone: until then the account stays frozen.
+  // First prove that the configuration is gone. The account stays frozen until every missing object is found again or
+  // proved gone.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -68,7 +69,10 @@ function claimed(pass: ProtectionPass, id: string) {
   return claimedByOlder(pass, id, `configuration ${id}`, 'protection');
 }
 
-/** Binds the configuration that exists already, or sets up a new one. */
+/**
+ * Binds the resource to the configuration that already protects the environment, or sets up a new configuration if
+ * there is none.
+ */
 function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep {
   const existing = ofEnvironment(pass, snapshot);
   const wanted = pass.spec.enrollment ?? 1;
@@ -154,12 +158,15 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/** Returns the status fields of which a change can mean new recovery points. */
+/**
+ * Returns the status fields that hint at new recovery points: if one of these fields changes, there may be new recovery
+ * points.
+ */
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // Skip the active operation, because it is listed first if it has no start time. A start time in an unusual form is
-  // not in status.
+  // Skip the active operation. Without a start time in status it always comes first, even if another operation is
+  // newer. Status has no start time if the service writes the time in an unusual form.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
@@ -169,8 +176,8 @@ function tellingOf(facts: DisasterProtectionFacts) {
 }
 
 /**
- * Returns the pause until the next reconcile if no read changes. While reads fail, the pause ends when the last good
- * read becomes too old to use.
+ * Returns the pause after which the resource is reconciled again, even if no list has changed. While reads fail, the
+ * pause ends when the last good read becomes too old to use.
  */
 function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};

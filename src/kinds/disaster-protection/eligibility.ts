@@ -1,4 +1,7 @@
-/** Refuses, before any call, settings that the service's list of sources shows to be impossible. */
+/**
+ * Refuses, before any call, settings that the service's list of sources (environments that can be protected) shows to
+ * be impossible.
+ */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
 import { codeInWords } from '../recovery/words.ts';
@@ -7,8 +10,8 @@ import { environmentOf, type ProtectionPass, type ProtectionStep } from './bindi
 import { isSameRegionAccepted } from './settings.ts';
 
 /**
- * Stalls with every reason why the service would refuse the settings; returns undefined when the list of sources shows
- * no such reason.
+ * Stalls with every reason why the service would refuse the settings, as its list of sources (environments that can be
+ * protected) shows. Returns undefined when the list shows no such reason.
  */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;

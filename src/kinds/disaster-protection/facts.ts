@@ -16,13 +16,13 @@ import { inSeconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** The answers of the service from which the status of a DisasterProtection is made. */
+/** The data of the service from which the status of a DisasterProtection is built. */
 export interface Shown {
   readonly environmentId: string;
   readonly configuration: ConfigurationItem;
   readonly source?: SourceItem | undefined;
   readonly points?: Snapshot<PointItem> | undefined;
-  /** The reason why reads fail, set once the last good reads are too old to use. */
+  /** Says why reads of the service fail. Set only once the last successful reads are too old to use. */
   readonly unread?: string | undefined;
 }
 
@@ -82,7 +82,7 @@ function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
-    // Ignore an operation that no answer of the service named, until its result proves that the RecoveryActivation
+    // Ignore an operation that no response of the service named, until its result proves that the RecoveryActivation
     // began the operation.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
@@ -145,7 +145,7 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
   return {
     environmentId,
-    // A list may lag, so keep a newer generation that the service has already answered with.
+    // The list may be older than the service's last response, so keep the generation in that response if it is newer.
     configurationGeneration: Math.max(configuration.generation, before.configurationGeneration ?? 0),
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,

@@ -25,7 +25,7 @@ export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFac
 }
 
 /**
- * Returns the bound configuration in the newest list. Once the configuration is proved gone, it is not looked up by its
+ * Returns the bound configuration in the newest list. If the configuration is proved gone, does not look it up by its
  * id any more, so that the account does not count it as missing.
  */
 export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
@@ -45,10 +45,10 @@ export function gone(pass: ProtectionPass, id: string): ProtectionStep {
 }
 
 /**
- * Returns the next step until a missing configuration is proved gone; undefined once status has the proof. The proof
- * takes two lists without the configuration. The lists must be at least `horizonMs` apart, unless a DisasterReset is
- * known to have wiped the configuration. While the account is frozen, the list of sources must also show the
- * environment without the configuration.
+ * Returns the next step as long as a missing configuration is not proved gone; undefined once status has the proof. The
+ * proof takes two lists without the configuration. The second list must be read at least `horizonMs` after the first. A
+ * shorter time is enough if a DisasterReset is known to have wiped the configuration and the account is not frozen.
+ * While the account is frozen, the service's list of sources must also show the environment without the configuration.
  */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { begunAt } = snapshot;
@@ -56,8 +56,8 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
   const blind = waitWhileFrozen(pass);
-  // This resource has reported its proof to the account. The account stays frozen until every missing object is proved
-  // gone.
+  // This resource has already reported to the account that its configuration no longer exists. It still waits, because
+  // the account stays frozen until every other missing object is found again or proved gone, too.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
@@ -74,8 +74,8 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
 }
 
 /**
- * Checks if the list of sources shows the environment without the configuration. If so, reports to the account that the
- * configuration is proved gone.
+ * Checks if the list of sources (environments that can be protected) shows the environment without the configuration.
+ * If so, reports to the account that the configuration is proved gone.
  */
 function provenBySource(pass: ProtectionPass, id: string, since: number, blind: ProtectionStep): ProtectionStep {
   const { view, account, monotonicMs, notes } = pass;
@@ -101,7 +101,8 @@ function notListed(id: string): string {
 
 /**
  * Stalls a DisasterProtection without status if DisasterResets in its namespace wiped configurations of its
- * environment. Returns undefined if spec.enrollment is greater than the number of these configurations.
+ * environment. Returns undefined if spec.enrollment is greater than the number of these configurations, because a
+ * raised spec.enrollment asks to protect the environment again.
  */
 export function lostBefore(
   pass: ProtectionPass,

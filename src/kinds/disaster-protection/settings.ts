@@ -92,7 +92,10 @@ interface Saved {
 
 type Names = Partial<DestinationNames>;
 
-/** Returns fields of the spec with the values that the service shows. `wanted` has the names that the spec asks for. */
+/**
+ * Returns the values that the service shows, by the names of the fields in the spec. `wanted` has the destination names
+ * that the spec asks for.
+ */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
   const { sameRegionAcknowledged, ...plain } = settingsShown(settings ?? {});
@@ -105,8 +108,8 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
 }
 
 /**
- * Ignores createNewApp if the app has the wanted name, because a database always gets a new app, whatever the spec
- * says.
+ * Ignores createNewApp when the names are compared, if the spec leaves it out and the app already has the name in the
+ * spec. A database always gets a new app, so the service may show createNewApp as true.
  */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
@@ -136,8 +139,8 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
 }
 
 /**
- * Returns the fingerprints to store after a configure call: of all fields of the spec if the values sent still equal
- * the spec, otherwise of the fields that were sent.
+ * Returns the fingerprints to store after a configure call. If the spec still equals the values that were sent, these
+ * are the fingerprints of all fields in the spec. Otherwise they are the fingerprints of the fields that were sent.
  */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
@@ -185,8 +188,8 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 
 /**
  * Builds the settings that a configure call sends. A change sends all settings; for each field that the spec leaves
- * out, the call repeats the service's current value. Otherwise the service would set the field to its default, and
- * another storage would need new copies.
+ * out, the call repeats the service's current value. Otherwise the service would set the field to its default. A change
+ * of the storage, for example, would need new copies of the data.
  */
 export function itemOf(pass: ProtectionPass, configuration?: ConfigurationItem): Omit<ProtectionItem, 'requestId'> {
   const { spec } = pass;

@@ -19,12 +19,16 @@ import { atStage } from '../recovery/stages.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
-/** All that the decision about a DisasterReset can use: the spec, what status remembers, and what the service shows. */
+/**
+ * Everything from which the next step for a DisasterReset is decided: the spec, what status remembers, and what the
+ * service shows.
+ */
 type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 type ResetStep = Step<DisasterResetFacts>;
 
 /**
- * The lists of the service that decide about a reset: all configurations, and the environments that can be protected.
+ * The lists of the service from which a reset is decided: all configurations, and all environments that can be
+ * protected.
  */
 interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
@@ -80,8 +84,8 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
   const list = drSourcesOf(accountId);
   const sources = pass.view.all(list);
-  // The clean-up because of which the service refused the reset may show only in the list of sources. If that list
-  // cannot be read, decide without it.
+  // The clean-up that made the service refuse the reset may be visible only in the list of sources (environments that
+  // can be protected). If that list cannot be read, decide without it.
   const isOld = pass.memory.journal?.conflicted !== undefined && sources !== undefined && sources.begunAt < since;
   const again = isOld ? readOf(pass, list, since) : readUnread(pass, [list]);
   return again?.is === 'read' ? again : { snapshot, sources };
@@ -155,8 +159,8 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
 }
 
 /**
- * Tells people what to look for in the service when the request ends during a clean-up. Returns undefined when an activation
- * under way explains the refusal.
+ * Returns a text that tells users what to check in the service, if the reset ends during a clean-up. Returns undefined
+ * without a clean-up, or when an activation under way explains the refusal.
  */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isRefused = pass.memory.journal?.conflicted !== undefined;
@@ -205,7 +209,8 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   const message = 'the configuration is gone';
   const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
-  // A list of sources from before the configuration was gone does not show the clean-up.
+  // A list of sources (environments that can be protected) does not show the clean-up yet if it was read before the
+  // configuration was gone.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   const read = drSourcesOf(pass.account.accountId);
   const { sources } = seen;
@@ -217,7 +222,10 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });
 }
 
-/** Returns the environments whose protection the reset wipes, if the list of sources shows them. */
+/**
+ * Returns the environments whose protection the reset wipes, if the service's list of sources (environments that can be
+ * protected) contains them.
+ */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   const listed = [...(sources?.items ?? [])];
   const isMeant = (id: string) => pass.spec.scope === 'Account' || id === environmentOf(pass);
@@ -255,7 +263,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   committed: (pass, answer) => {
     const { configurations: wipedConfigurationCount, destinations: wipedDestinationCount } =
       resetCountsOf(answer) ?? {};
-    // A successful answer alone proves nothing. An answer without a count may come from a proxy, and a count of zero
+    // A successful response alone proves nothing. A response without a count may come from a proxy, and a count of zero
     // means that somebody else sent a reset first. Wait until the configurations are gone.
     if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
     return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };

@@ -1,11 +1,12 @@
 /**
- * Decides how changes of an app are sent. With `applyImmediately`, the service applies a change at once; otherwise the change
- * waits for the next deployment of each environment.
+ * Decides how changes of an app are sent. With `applyImmediately`, the service applies a change at once; otherwise the
+ * change waits for the next deployment of each environment.
  *
- * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. After an app was adopted, changes
- * are applied at once only if the service shows a difference from the spec, so that losing the status of the resource does not
- * restart the environments. A change that is applied at once and that the service never shows is sent at most twice if its
- * answers are lost; the content of a Dockerfile at most three times. Status counts each request before it is sent.
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. After an app was adopted,
+ * changes are applied at once only if the service shows a difference from the spec, so that losing the status of the
+ * resource does not restart the environments. If the service never shows the changed value and the responses are lost,
+ * a change that is applied at once is sent at most twice; the content of a Dockerfile at most three times. Status
+ * counts each request before it is sent.
  *
  * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
  * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
@@ -175,7 +176,7 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
 }
 
 /**
- * Returns the changed fields that must be sent in a request of their own, before the others; undefined if one request can
+ * Returns the changed fields that must be sent alone, before the other changed fields; undefined if one request can
  * carry all changes.
  */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
@@ -205,19 +206,24 @@ function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
 
 const mostCalls = 2;
 
-/** Returns the changed fields that the service never shows, so that only the answer to the request proves that they arrived. */
+/**
+ * Returns the changed fields that the service never shows, so that only the response to the request proves that they
+ * arrived.
+ */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));
 }
 
-/** Returns the status fields that count how often a change was sent with `applyImmediately` and got no answer. */
+/**
+ * Returns the status fields that count how often a change was sent with `applyImmediately` without getting a response.
+ */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
   return { ...facts, applyInDoubt: { digest: pass.print(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
 }
 
-/** Stalls if a change was sent with `applyImmediately` twice and both answers were lost. */
+/** Stalls if the same change was sent twice with `applyImmediately`, and both responses were lost. */
 function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;

@@ -25,8 +25,8 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
 }
 
 /**
- * True if AppEnvironments have deployed or restarted every environment of the app after `sinceMs`. With `settingsMs`, any such
- * call counts; with `versionMs`, only calls that made a new content version.
+ * True if each environment of the app was deployed or restarted by its AppEnvironment after `sinceMs`. With
+ * `settingsMs`, any deployment or restart counts; with `versionMs`, only one that made a new content version.
  */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);
@@ -45,9 +45,9 @@ export function boundDeployers(pass: AppPass): readonly string[] {
 }
 
 /**
- * True if an AppEnvironment deploys an image of its own to the app. That AppEnvironment is bound to an environment of the app,
- * or is in the same namespace, refers to the app, and is not bound yet. The image in the spec of the HostedApp is then used
- * only to create the app.
+ * True if an AppEnvironment deploys an image of its own to the app. Considers each AppEnvironment that is bound to an
+ * environment of the app, or that is not bound yet, but is in the same namespace and refers to the app. The image in
+ * the spec of the HostedApp is then used only to create the app.
  */
 export function isDeployedByEnvironment(pass: AppPass): boolean {
   if (pass.memory.id === undefined) return false;

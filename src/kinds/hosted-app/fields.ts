@@ -1,4 +1,4 @@
-/** Maps the fields of a HostedApp between the spec, the service's answers and request bodies. */
+/** Maps the fields of a HostedApp between the spec, the service's responses and request bodies. */
 import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
@@ -15,7 +15,7 @@ interface Field {
   readonly wire?: string;
   /** The request that takes the field, if only one of POST /app and PATCH /app takes it. */
   readonly only?: 'POST' | 'PATCH';
-  /** True if the answer of GET /app has the field, under the same name as in request bodies. */
+  /** True if the response of GET /app has the field, under the same name as in request bodies. */
   readonly isShown?: true;
   /** True if the field keeps its value in the service when the spec no longer has the field. */
   readonly isKept?: true;
@@ -160,7 +160,7 @@ export function goesAlong(changed: Fields, pass: AppPass): Fields {
   });
 }
 
-/** Returns the value of a field in the answer to GET /app; undefined if the answer does not show the field. */
+/** Returns the value of a field in the response to GET /app; undefined if the response does not show the field. */
 function shownIn(record: AppRecord | undefined, field: string): Json | undefined {
   const { wire = field, isShown } = fields[field] ?? {};
   const shown: Readonly<Record<string, Json | undefined>> = record ?? {};
@@ -223,8 +223,8 @@ export const comparison = {
   desired,
   observed,
   hidden: isHidden,
-  // An answer of the service may leave out useImage if its value is false, and may leave out the content of a Dockerfile that
-  // was sent.
+  // A response of the service may leave out useImage if its value is false. It may also leave out the content of a
+  // Dockerfile that was sent.
   hiddenAtTimes: (field: string) => field === 'useImage' || field === 'source.dockerfile',
   sentElsewhere: (field: string, pass: AppPass) => field === 'image.reference' && isDeployedByEnvironment(pass),
   kept: (field: string) => fields[field]?.isKept === true,

@@ -58,8 +58,8 @@ function step(pass: AccessPass): AccessStep {
 }
 
 /**
- * Gives the member full access, because spec.access is Full. While the resource exists, the empty list is sent in no other
- * case.
+ * Gives the member full access by sending the empty list, because spec.access is Full. While the resource exists, the
+ * empty list is sent in no other case.
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
@@ -100,7 +100,7 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Access
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** Leaves out ids that the service refused and that the spec does not name, once their environments are proved gone. */
+/** Leaves out ids that the service refused and that the spec does not name, if their environments are proved gone. */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -158,8 +158,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not show whether the service refused the restriction or its answer was lost. Neither case proves that this
-    // resource made the restriction.
+    // Status does not show whether the service refused the restriction, or whether the response was lost. In either
+    // case it is not certain that this resource made the restriction.
     return { is: 'release', stays: `${stays}, because this resource is not known to have restricted the access` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -180,8 +180,8 @@ function leave(pass: AccessPass): AccessStep {
 
 // ---- sending the list of environments --------------------------------------------------------------------------
 //
-// Sends a member's list of environments. Decides when to wait, what status records before the call, and what follows from the
-// answer.
+// Sends a member's list of environments. Decides when to wait, what status records before the call, and what follows
+// from the response.
 
 /**
  * Restricts the member to a list of environments. `ids` are the environments in the list that the spec names; `isWhole` is
@@ -205,7 +205,8 @@ function restrictTo(
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // Record the ids in status before the call: if the answer is lost, the ids must still count as requested by this resource.
+    // Record the ids in status before the call. If the response is lost, the ids must still count as requested by this
+    // resource.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
       meanwhile: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
@@ -222,7 +223,10 @@ function isObserved({ spec, account }: AccessPass): boolean {
   return spec.lifecycle?.managementPolicy === 'Observe' || account.managementPolicy === 'Observe';
 }
 
-/** Gives the member access to every environment. This is the only place where the empty list is sent. */
+/**
+ * Gives the member access to every environment by sending the empty list. This is the only place where that list is
+ * sent.
+ */
 function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
   return { ...callOf(pass, patchMemberEnvAccessToFull(membershipOf(pass)), []), words };
 }
@@ -261,7 +265,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what to do after the service refused the list of environments, or after its answer was lost. */
+/** Decides what to do after the service refused the list of environments, or after the response was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;

@@ -45,8 +45,8 @@ export function isEdited({ memory, subject }: AccessPass): boolean {
 }
 
 /**
- * Returns two lists of ids from status: those that the last applied spec set (`set`), and others that this resource or an
- * earlier one requested (`asked`).
+ * Returns two lists of environment ids from status. `set` has the ids of the spec that was applied last. `asked` has
+ * the other ids that this MemberAccess, or another one for the same member, has requested.
  */
 export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] }: MemberAccessFacts) {
   return { set, asked };
@@ -75,7 +75,10 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
   return sameIds(all, known) ? undefined : { ...facts, askedAppEnvIds: all };
 }
 
-/** Returns the list of environments to send: those of the spec and, if the spec keeps them, those that others added. */
+/**
+ * Returns the list of environments to send for a member: those of the spec and, unless onServiceAdd is Remove, those
+ * that somebody else added to the list.
+ */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass.memory.facts);
   const stays = (id: string) =>

@@ -33,7 +33,7 @@ const markerForm = /apphosting:[a-z2-7]{16}$/;
 
 /**
  * Returns the id of the alert's environment. While it is not known whether a request created the alert, returns the
- * environment of that request, even if the reference in the spec resolves to another one now.
+ * environment in that request, even if the reference in the spec now resolves to another environment.
  */
 function environmentOf(pass: AlertPass): string {
   const { spec, memory } = pass;
@@ -161,7 +161,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   conditions: (pass, { item }, facts) => [firing(pass, item, facts)],
 };
 
-/** Builds the body of a request from these fields. Some fields have other names or other values in the service's API. */
+/** Builds a request body from fields of the spec. Some fields have other names or other values in the service's API. */
 function bodyOf(fields: Fields): AlertBody {
   const { environmentRef, contactPointRefs, operator, aggregation, ...others } = fields;
   const body = {

@@ -31,14 +31,14 @@ interface Evaluation {
 type LiveState = Pick<MetricAlertFacts, 'state' | 'previousState' | 'stateChangeTime' | 'stateObservedTime'>;
 
 /**
- * Age at which an alert state becomes stale, if nothing has confirmed the state meanwhile. Three refresh intervals count
- * instead if they are longer.
+ * An alert state is stale if nothing has confirmed it for this time, or for three intervals between reads, whichever is
+ * longer.
  */
 const staleMs = 3_600_000;
 
 /**
- * True if the operator asks the service to refresh the state of the alert. A refresh is a call, and a resource with
- * `managementPolicy: Observe` makes no calls.
+ * True if the operator asks the service to refresh the state of the alert. A refresh is a POST request, and the
+ * operator sends only GET requests for a resource with `managementPolicy: Observe`.
  */
 function isRefreshed({ spec, account, memory }: AlertPass): boolean {
   const { refreshSeconds, enabled = true, lifecycle } = spec;
@@ -82,21 +82,24 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   };
 }
 
-/** True if the list shows a later evaluation than the last refresh. Both times are by the service's clock. */
+/**
+ * True if the list of alerts shows a later evaluation of the alert than the last refresh does. Both times are by the
+ * service's clock.
+ */
 function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefined): boolean {
   const [theirs, ours] = [listed, refreshed].map((one) => Date.parse(one?.lastStateCheck ?? ''));
   return listed?.state !== undefined && theirs !== undefined && ours !== undefined && theirs > ours;
 }
 
 /**
- * Returns the time at which the alert last had the known state: when the state was observed or, without that time, when it
- * changed.
+ * Returns the latest time at which the alert is known to have been in its recorded state: when the state was last
+ * confirmed or, if status lacks that time, when the operator noticed the change of state.
  */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
 }
 
-/** True if nothing has confirmed the state of the alert for too long. */
+/** True if the state of the alert was last confirmed too long ago. */
 function isStale(pass: AlertPass, live: LiveState): boolean {
   const { inEffect } = pass.account;
   const everyMs = isRefreshed(pass) ? Math.max(refreshMs(pass), inEffect.rateLimitedMs ?? 0) : inEffect.pollMs;

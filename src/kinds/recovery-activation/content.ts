@@ -8,13 +8,16 @@ import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-pro
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /**
- * All that the decision about a RecoveryActivation can use: the spec, what status remembers, and what the service
- * shows.
+ * Everything from which the next step for a RecoveryActivation is decided: the spec, what status remembers, and what
+ * the service shows.
  */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 export type ActivationStep = Step<RecoveryActivationFacts>;
 
-/** The answers of the service that decide about an activation: its configuration, source and recovery point. */
+/**
+ * The data of the service from which the operator decides about an activation: its configuration, source and recovery
+ * point.
+ */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
   readonly point: PointItem | undefined;
@@ -63,7 +66,10 @@ export function ownOperationId(pass: ActivationPass): string | undefined {
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
 }
 
-/** Returns the DisasterProtection that the spec refers to, with the fields of its status that matter here. */
+/**
+ * Returns the DisasterProtection that the spec refers to, with the status fields that an activation needs: the
+ * environment, the source and the operations.
+ */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);
   if (found === undefined) return undefined;

@@ -45,8 +45,8 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
 /** Requires that the protection and the service still have the configuration and the generation that the spec names. */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check the reference before any final verdict: only the status of the DisasterProtection shows if an existing
-  // operation was begun by this request.
+  // Check the reference before any check that can end the request. Only the status of the DisasterProtection shows
+  // whether this request has already begun an operation.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -81,21 +81,21 @@ function another(pass: ActivationPass, configuration: ConfigurationItem): Fence 
 }
 
 /**
- * Builds the message for an answer that names the operation in spec.afterOperationId, which means that the service
- * began no new operation.
+ * Builds the message for a response that names the operation in spec.afterOperationId. Such a response means that the
+ * service began no new operation.
  */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was begun by the same request; to ask for another activation, raise spec.attempt`;
 }
 
-/** Says how to ask for an activation after an earlier one. */
+/** Returns the part of a message that says how to activate a configuration again after an earlier activation. */
 function howToFollow(operationId = "the operation's id"): string {
   return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
 }
 
 /**
- * Builds the message about another activation that the service shows. An activation that was over before the one in
- * spec.afterOperationId began does not count.
+ * Builds a message if the service shows another activation of the configuration. Ignores the activation in
+ * spec.afterOperationId, and any activation that was over before that one began.
  */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
@@ -124,9 +124,9 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
 const anew = 'create a DisasterReset, which deletes all recovery points, and raise spec.enrollment of the protection';
 
 /**
- * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. The
- * service runs one activation at a time, so an activation that began before the result in the configuration was
- * complete is over.
+ * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. An
+ * activation is also over if it began before the result in the configuration was complete, because the service runs one
+ * activation at a time.
  */
 function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
   const { operationId, startedAt } = activity;
@@ -135,15 +135,15 @@ function isCovered(activity: DrOperation, named: string, configuration: Configur
   if (activationResult === undefined) return false;
   const began = Date.parse(startedAt ?? '');
   const completed = Date.parse(activationResult.completedAt ?? '');
-  // A history entry without an id may be the activation in spec.afterOperationId itself. Only a start after the result
-  // was complete rules that out.
+  // A history entry without an id may be the activation in spec.afterOperationId itself. It is certainly another
+  // activation only if it began after the result was complete.
   return operationId === undefined ? !(began > completed) : began < completed;
 }
 
 /**
- * Builds the message for a history with more activations without an id than the resources of this cluster explain. The
- * RecoveryActivation of the operation in spec.afterOperationId explains one entry with its cutoff. So does each
- * finished RecoveryActivation that was accepted before it.
+ * Builds a message if the history shows activations without an id that no RecoveryActivation of this cluster explains.
+ * The RecoveryActivation whose operation is in spec.afterOperationId explains one history entry with the same cutoff.
+ * So does each finished RecoveryActivation that was accepted before that one.
  */
 function nameless(
   pass: ActivationPass,
@@ -157,7 +157,7 @@ function nameless(
     (one) =>
       operationIn(configuration, one.id) === undefined && (one === named || (one.finished && isBehind(one, named))),
   );
-  // Two RecoveryActivations may be about the same operation.
+  // Two RecoveryActivations may have the same operation, so count each operation once.
   const moments = [...new Map(known.map((one) => [one.id, cutoffOf(one)])).values()];
   const isUnexplained = ({ cutoffAt }: DrOperation, index: number) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));

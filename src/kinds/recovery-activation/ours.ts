@@ -1,6 +1,6 @@
 /**
  * Recognises the activation that this resource began: by the id of the operation, by its result, or as the effect of a
- * call whose answer was lost.
+ * call whose response was lost.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -18,12 +18,12 @@ import { accepted, wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
-/** The result of an activation. */
+/** The result of an activation, as the configuration in the service shows it. */
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /**
- * Finds an activation that this resource began but does not know yet: by its id, by its result, or as the effect of a
- * call whose answer was lost.
+ * Finds the activation that this resource began, if status does not have it yet: by its id, by its result, or as the
+ * effect of a call whose response was lost.
  */
 export function trace(
   pass: ActivationPass,
@@ -47,8 +47,8 @@ export function trace(
 }
 
 /**
- * Records an operation as begun by this resource. `Presumed` means that no answer named the operation; its result must
- * then still show the recovery point and the names in the spec.
+ * Records that this resource began an operation. `Presumed` means that no response of the service named the operation.
+ * In that case the result of the operation must still match the recovery point and the names in the spec.
  */
 export function adopted(
   pass: ActivationPass,
@@ -89,8 +89,8 @@ export function namesMatch(
 }
 
 /**
- * Returns the id of a new activation with the cutoff in the spec. An activation that shows no cutoff counts only if the
- * service has accepted the request.
+ * Returns the id of a new activation with the cutoff in the spec. If the service shows no cutoff for an activation,
+ * returns its id only if the service has accepted this resource's request.
  */
 export function newActivationId(
   pass: ActivationPass,
@@ -115,8 +115,8 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
 }
 
 /**
- * Tells people what to look for in the service when an operation or a result may come from a call whose answer was
- * lost. Returns undefined if the service shows no such operation or result.
+ * Returns a text that tells users what to check in the service, if an operation or a result may come from a call whose
+ * response was lost. Returns undefined if the service shows no such operation or result.
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;

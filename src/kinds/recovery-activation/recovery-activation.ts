@@ -37,8 +37,8 @@ import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Re
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /**
- * Reads the configuration and its source. While the activation may still be sent, also reads the recovery point in the
- * spec.
+ * Reads the configuration and its source (the protected environment). While the activation may still be sent, also
+ * reads the recovery point in the spec.
  */
 function look(pass: ActivationPass, since: number): ActivationStep | SeenProtection {
   const { configurationId, recoveryPoint } = pass.spec;
@@ -48,8 +48,8 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  // The list of sources shows the names of a recovered environment. A list that began before the activation's result
-  // was read may not show the environment yet.
+  // The list of sources (environments that can be protected) shows the names of a recovered environment. If the list
+  // was read before the activation's result, it may not contain the recovered environment yet.
   const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
   const isOld = listed === undefined || listed.snapshot.begunAt < needed;
   if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
@@ -90,8 +90,8 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 }
 
 /**
- * True when the history shows the operation and does not show that it failed. A history entry without an id counts if
- * it has the cutoff in the spec and an outcome that is no failure.
+ * True if the history shows the operation, and does not show that it failed. A history entry without an id is taken for
+ * the operation if it has the cutoff in the spec, and an outcome that is not a failure.
  */
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
@@ -108,7 +108,7 @@ function mayBeLive({ memory, spec }: ActivationPass, configuration: Configuratio
   );
 }
 
-/** Number of failed steps in a row after which it may be possible to discard the activation. */
+/** After this number of failed steps in a row, it may be possible to discard the activation. */
 const discardAfterSteps = 6;
 
 /**
@@ -126,7 +126,7 @@ function working(configuration: ConfigurationItem, id: string): string {
 }
 
 /**
- * True when a list has shown the operation of this request by its id before. If lists no longer show the operation, it
+ * True if an earlier list contained the operation of this request. If later lists no longer contain the operation, it
  * has ended.
  */
 function wasShown(pass: ActivationPass): boolean {
@@ -136,9 +136,9 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Decides from the result of an activation whether this request has succeeded. If no answer named the operation, the
- * result must also have the recovery point and the names in the spec. While the service does not show the names, the
- * request waits.
+ * Decides from the result of an activation whether this recovery request has succeeded. If no response named the
+ * operation of the request, the recovery point and the names in the result must also equal the spec. While the service
+ * does not show the names, the request waits.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
@@ -165,8 +165,8 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
 }
 
 /**
- * Ends an accepted activation that is neither active nor has a result. Waits until two lists that began late enough
- * show this.
+ * Ends an accepted activation once two lists, far enough apart, show that the service no longer works on the activation
+ * and has no result for it.
  */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
@@ -187,7 +187,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unsure !== undefined) return unsure;
   const again = 'to try again, raise spec.attempt: the service answers the same request with the same operation';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
-  // The environment may have become live before its configuration was removed.
+  // The activation may have made the environment live before the configuration was removed, so the outcome is unknown.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
   return ended(pass, never('OperationFailed', `${message}${said}`));
 }

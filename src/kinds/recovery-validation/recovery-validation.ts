@@ -29,8 +29,8 @@ import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
 /**
- * All that the decision about a RecoveryValidation can use: the spec, what status remembers, and what the service
- * shows.
+ * Everything from which the next step for a RecoveryValidation is decided: the spec, what status remembers, and what
+ * the service shows.
  */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;
@@ -54,7 +54,10 @@ function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
   return memory.facts.configurationId ?? referred('DisasterProtection', spec.protectionRef.name)?.id ?? '';
 }
 
-/** Builds the body of the validation request. If the journal has a body, its generation is used. */
+/**
+ * Builds the body of the validation request. The generation is the one in the journal if the journal has a body,
+ * otherwise the generation of the configuration.
+ */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
   const { journal } = pass.memory;
@@ -144,8 +147,8 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
 }
 
 /**
- * Finds a validation that is newer than the journal entry and that no other resource claims. This validation is taken
- * for the effect of the call.
+ * Finds a validation that no other resource claims, and that began after the journal entry was written. The operator
+ * takes this validation for the effect of the call whose response was lost.
  */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
@@ -203,8 +206,8 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
 /** The RecoveryValidation kind: tries out a recovery once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // Through this id, the DisasterProtection finds a validation whose call may still have an effect. It then delays new
-  // settings, because new settings would end the validation.
+  // The DisasterProtection looks up RecoveryValidations by the id of its configuration. While a validation call may
+  // still have an effect, it sends no new settings, because they would end the validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

@@ -6,19 +6,19 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 
-/** A reason not to send a request: a stall is final, a wait may end. */
+/** A reason not to send a recovery request. A stall is final; after a wait, the request may still be sent. */
 export type Fence = Extract<Verdict<never>, { is: 'wait' | 'stall' }>;
 
 const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** Builds a final reason not to send a request. */
+/** Builds a stall: a final reason not to send a recovery request. */
 export function never(reason: Reason, message: string) {
   return { is: 'stall', reason, message } as const;
 }
 
-/** Builds a reason not to send a request yet. */
+/** Builds a wait: a reason not to send a recovery request yet. */
 export function notYet(reason: Reason, message: string): Fence {
   return { is: 'wait', reason, message, retryInMs: 30_000 };
 }

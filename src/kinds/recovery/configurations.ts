@@ -13,7 +13,10 @@ import {
 import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
 
-/** One configuration, with the complete list that contains it or lacks it. */
+/**
+ * The configuration that was looked for, and the complete list in which it was looked for. The configuration is
+ * undefined if the list does not contain it.
+ */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
@@ -73,8 +76,8 @@ export function operationsOf(configuration: ConfigurationItem): readonly DrOpera
 }
 
 /**
- * Returns the id of the first operation that `fits` accepts, that was not there before the call in the journal, and
- * that no other resource claims.
+ * Returns the id of the first operation that `fits` accepts and that is new. An operation is new if the journal entry
+ * does not list it as existing before the call, and no other resource claims it.
  */
 export function newOperationId(
   { memory, claimant }: Pass,
@@ -141,8 +144,8 @@ export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean
 }
 
 /**
- * True if an activation was over before `later` began: its end or its start is before the start of `later`. The service
- * begins no activation while another is in progress.
+ * True if an activation was over before the activation `later` began: it has an end before that moment, or an earlier
+ * start. An earlier start is enough, because the service begins no activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -182,20 +185,23 @@ export function provenTwice(
   return waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message });
 }
 
-/** Waits until a configuration that the list does not show is proved gone; returns undefined once it is. */
+/**
+ * Waits until two lists prove that a missing configuration is gone; returns undefined once they do. While the account
+ * is frozen, waits in any case.
+ */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
-/** Ends a request because its configuration is gone. Waits until the absence is proved. */
+/** Ends a recovery request because its configuration is gone. Before that, waits until two lists prove it. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 
 /**
- * Requires that the protection still has the configuration that the spec names. A protection that no longer exists
- * cannot contradict the spec.
+ * Requires that the DisasterProtection still has the configuration that the spec names. If the DisasterProtection was
+ * deleted or has no configuration, the check passes.
  */
 export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: string } }>, configurationId: string) {
   const { name } = pass.spec.protectionRef;
@@ -205,8 +211,8 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
 }
 
 /**
- * Requires the generation that the spec names. A newer generation ends the request; with an older one the operator
- * waits, because the list may lag behind.
+ * Requires that the configuration has the generation in the spec. A newer generation ends the request. With an older
+ * one the operator waits, because the list may be out of date.
  */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;

@@ -1,9 +1,9 @@
 /**
  * Sends a recovery request once: the steps that validation, activation, discard and reset share.
  *
- * Guarantees: status records what will be sent before the last reads. All checks are made again before the request is
- * sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are sent again or
- * nothing is sent. The end of a request is final.
+ * Guarantees: the request is recorded in status before the last reads of the service. All checks are made again before
+ * the request is sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are
+ * sent again or nothing is sent. The end of a request is final.
  *
  * Why: docs/design/recovery-requests.md
  */
@@ -36,7 +36,7 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, recoveryWords } from './words.ts';
 
-/** The answers of the service about the object that a recovery request is for. */
+/** The data of the service from which the operator decides about a recovery request. */
 interface Seen {
   readonly snapshot: Snapshot;
   readonly configuration?: ConfigurationItem | undefined;
@@ -51,15 +51,15 @@ interface Body {
 /** The spec fields that all kinds of recovery request share. */
 interface RequestSpec {
   readonly protectionRef?: { readonly name: string };
-  /** The time until which the request may be sent; without it there is no limit. */
+  /** The time until which the recovery request may be sent. If it is absent, there is no limit. */
   readonly validUntil?: string;
 }
 
-/** All that the decision about a recovery request of any kind can use. */
+/** Everything from which the next step for a recovery request of any kind is decided. */
 type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
-/** The functions and values in which the kinds of recovery request differ. */
+/** The functions and values that differ between the kinds of recovery request, such as activation and reset. */
 export interface OncePlan<
   Spec extends RequestSpec = RequestSpec,
   Facts extends RequestFacts = RequestFacts,
@@ -76,14 +76,15 @@ export interface OncePlan<
    */
   power?(spec: Spec): 'activation' | 'accountReset';
   /**
-   * Returns the object that must exist until the request is sent; without this function, the DisasterProtection in the
-   * spec must exist.
+   * Returns the Kubernetes object that must exist when the request is sent; without this function, that is the
+   * DisasterProtection in the spec.
    */
   refersTo?(spec: Spec): ReferenceNeed | undefined;
   /** Returns the status fields that are known before the service is read. */
   facts(pass: Pass<Spec, Facts>): Partial<Facts>;
   /**
-   * Reads from the service what decides about the request. The reads must begin at or after `since` (monotonic time).
+   * Reads from the service everything that the operator needs to decide about the request. The reads must begin at or
+   * after `since` (monotonic time).
    */
   look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Sight;
   /** Finds an operation that this request has already begun, and returns what status remembers of the operation. */
@@ -91,30 +92,33 @@ export interface OncePlan<
   /** Returns the first reason not to send the request now. A stall is final; a wait may end. */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
   /**
-   * Called when `validUntil` has passed. Returns a step instead of the end of the request if the service shows that it
-   * works on the request.
+   * Called when `validUntil` has passed. If the service shows that it works on the request, returns a step that goes on
+   * with the request. Otherwise the request ends.
    */
   outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
   /**
-   * Returns an id for which only one request of this kind may be under way; without this function, the id of the
-   * configuration is used.
+   * Returns the id of the object for which only one request of this kind may be under way; without this function, that
+   * object is the configuration.
    */
   subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
-  /** Returns what status remembers after a successful answer; undefined when the answer cannot be parsed. */
+  /** Returns the changes of status after a successful response; undefined when the response cannot be parsed. */
   committed(pass: Pass<Spec, Facts>, answer: unknown, body: Sent): Partial<Memory<Facts>> | undefined;
-  /** Interprets a refusal of the request; without this function a refusal is final. */
+  /** Interprets the service's refusal of the request; without this function every refusal is final. */
   refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
-  /** Tells people what to look for in the service when reads do not show whether a call took effect. */
+  /**
+   * Returns a text that tells users what to check in the service, if the call may have taken effect although no read
+   * proves it. Returns undefined if the service shows no sign of such an effect.
+   */
   untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
   /**
-   * Follows an accepted request to its end. Not called while the account is frozen and the list lacks the
-   * configuration.
+   * Follows an accepted request until its end. Not called while the account is frozen and the configuration is missing
+   * from the list.
    */
   follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
-  /** Returns the status fields of the request. */
+  /** Returns the status fields that show the progress of the recovery request. */
   shown(pass: Pass<Spec, Facts>): Facts;
   /** Builds the conditions besides Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
@@ -122,16 +126,22 @@ export interface OncePlan<
   readonly untoldConditions?: readonly OwnCondition[];
 }
 
-/** A refusal of a request, with the time after which no earlier call of the request can arrive. */
+/** A refusal of a request by the service, and the time after which no earlier call of the request can arrive. */
 export interface No {
   readonly words: string;
-  /** True when no earlier call of the request can arrive any more, or nothing more may be sent. */
+  /**
+   * True if no earlier call of the request can arrive at the service any more, or if the request must not be sent
+   * again.
+   */
   readonly isOver: boolean;
-  /** The time after which an earlier call of the request cannot arrive any more, as text for messages. */
+  /** The time after which no earlier call of the request can arrive at the service any more, as text for messages. */
   readonly until: string;
 }
 
-/** The identity of one kind of request, and the parts of its definition that replace the common definition. */
+/**
+ * What each kind of recovery request defines itself: its identity, such as its name and its schemas, and the parts that
+ * replace the common definition.
+ */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
 /** Defines a kind of recovery request from the functions and values in `plan`. */
@@ -163,7 +173,7 @@ export function defineRequest<
   });
 }
 
-/** Returns the object that must exist until a recovery request is sent. */
+/** Returns the Kubernetes object that must exist when a recovery request is sent. */
 function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
   return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
 }
@@ -173,12 +183,15 @@ export function protectionNeed({ name }: { readonly name: string }): ReferenceNe
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** Maximum age of the lists from which a call is decided. */
+/** Maximum age of the lists from which the operator decides whether to send a call. */
 const freshMs = 15_000;
-/** Pause before the same request is sent again after its answer was lost. */
+/** Pause before the same request is sent again after its response was lost. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-/** Pause between reads while a request is under way. It is so short that a phase of five seconds is seen. */
+/**
+ * Pause between reads while a recovery request is under way. The pause is short enough not to miss a stage that lasts
+ * five seconds.
+ */
 const lookMs = 4_000;
 
 /** Decides the next step of a recovery request. */
@@ -204,8 +217,8 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * Returns the earliest start of a list that may decide about a request. Before a call the list must be recent; after a
- * refusal or a lost answer it must have begun later than that.
+ * Returns a point in time: a list may decide about a request only if its read began at that time or later. Before a
+ * call, the list must be recent. After a refusal or a lost response, the read must have begun later than that.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -215,8 +228,8 @@ function sinceWhen(pass: AnyPass): number {
 }
 
 /**
- * Returns the time at which this process got an answer to the call in the journal, or lost the answer. A list that
- * began before that time does not show the effect of the call.
+ * Returns the time at which this process got the response to the call in the journal, or gave up waiting for the
+ * response. A list that was read earlier may not show the effect of the call.
  */
 function answeredAt({ memory, notes, askedAt }: AnyPass): number {
   const isSent = memory.journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
@@ -224,8 +237,8 @@ function answeredAt({ memory, notes, askedAt }: AnyPass): number {
 }
 
 /**
- * Adds the time from `answeredAt` to the notes of a step. A step that sends a new call gets no such note, because a new
- * call has its own answer.
+ * Adds the time from `answeredAt` to the notes of a step. A step that sends a new call gets no such note, because the
+ * time belongs to the response of the earlier call.
  */
 function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
@@ -235,8 +248,8 @@ function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
 }
 
 /**
- * Reasons of waits that may end at any moment, so the service is read again soon. For other reasons the usual poll
- * interval is enough.
+ * Reasons for a wait that may end at any moment. With these reasons, the service is read again soon; with others, the
+ * usual poll interval is enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
@@ -248,7 +261,7 @@ function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep 
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
 }
 
-/** Makes a waiting step also ask for a new read of the list, once the newest list is some seconds old. */
+/** Makes a waiting step read a list again, as soon as the newest version of the list is some seconds old. */
 export function lookingAgain<Facts>(
   { monotonicMs }: Pick<Pass, 'monotonicMs'>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
@@ -261,8 +274,8 @@ export function lookingAgain<Facts>(
 }
 
 /**
- * Forgets that a list did not show an object, unless the step has notes of its own. Only two such lists in a row prove
- * that the object is gone.
+ * Drops the note that an earlier list did not contain an object, unless the step brings its own notes. An object is
+ * proved gone only if two lists in a row do not contain it.
  */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
@@ -305,17 +318,17 @@ export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<un
 }
 
 /**
- * True when the service answered the call in the journal. The journal entry then only makes other requests wait; the
- * outcome of the call is known.
+ * True if the service has responded to the call in the journal. Then the outcome of the call is known, and the journal
+ * entry only makes other requests wait.
  */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
- * Removes the journal entry of an accepted request, which makes other requests wait. This happens once a list shows the
- * operation, because the service then refuses other requests itself. It also happens when a list is so late that it
- * must have shown the operation.
+ * Removes the journal entry of an accepted request, so that other requests no longer wait for it. This happens once a
+ * list shows the operation, because from then on the service itself refuses other requests. It also happens once a list
+ * was read so late that it would have to show the operation.
  */
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
@@ -335,8 +348,7 @@ function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
 }
 
 /**
- * Returns the first reason not to send the request now, or not to send it again; undefined when the request may be
- * sent.
+ * Returns the first reason why the request must not be sent, or must not be sent again; undefined if it may be sent.
  */
 function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const off = offFence(plan, pass);
@@ -372,7 +384,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
 }
 
-/** Builds the journal entry, including data that helps to find the operation when the answer is lost. */
+/** Builds the journal entry, including data that helps to find the operation if the response is lost. */
 function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
@@ -391,7 +403,9 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   };
 }
 
-/** Waits while the account is frozen, or while calls of a previous leader may still arrive. */
+/**
+ * Waits while the account is frozen because objects are missing, or while calls of a previous leader may still arrive.
+ */
 function sightLostOrTakingOver(pass: Pass): Fence | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is sent');
 }
@@ -404,7 +418,10 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
-/** Delays the end of a request without a requestId until no call of the request can arrive any more. */
+/**
+ * If the service shows that a request without a requestId is done, delays the end of the request until no call of it
+ * can arrive any more.
+ */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
@@ -413,7 +430,10 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
 }
 
-/** Decides about an open journal entry: its call was never sent, was refused, or its answer was lost. */
+/**
+ * Decides what to do about the open call in the journal: the call was never sent, was refused, or its response was
+ * lost.
+ */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
   const arrival = arrivalOf(pass, journal, seen);
@@ -438,10 +458,11 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId the service would take a repeated request for a new one.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
-  // After a restart nobody knows whether the call was sent.
+  // After a restart, the operator does not know whether the call was sent.
   const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
   if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
-  // `fenceOf` has checked that the journal entry has exactly the body that the spec asks for.
+  // `fenceOf` has checked that the body in the journal entry equals the body that the spec asks for, so the cast is
+  // safe.
   const body = writtenBody(journal) as Body;
   const isDangerous = plan.power !== undefined;
   return {
@@ -460,14 +481,17 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   };
 }
 
-/** True when the call in the journal may have been sent. After a restart the number of tries is unknown, so the call counts as sent. */
+/**
+ * True if the call in the journal may have been sent. After a restart, the operator does not know how often it has sent
+ * the call, and so takes it as sent.
+ */
 export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
 /**
- * Decides how a request in doubt ends: with an unknown outcome if a call without an answer may have had an effect,
- * otherwise with the given reason.
+ * Decides how a request ends if it is not known whether a call took effect. If a call without a response may have had
+ * an effect, the request ends with an unknown outcome, otherwise with the given reason.
  */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
@@ -480,8 +504,8 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Returns until when the call in the journal may still arrive. `isOver` is true if the list was read after that time. `settled`
- * is true if `isOver` is, or if every attempt of this process was answered.
+ * Returns until when the call in the journal may still arrive at the service. `isOver` is true if the list was read after
+ * that time. `settled` is true if `isOver` is, or if the service has responded to each attempt of this process.
  */
 function arrivalOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
@@ -505,7 +529,7 @@ function timeInWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
-/** The end of a request: success or stall, with a reason and a message. */
+/** How a recovery request ends: with success or a stall, with a reason and a message. */
 export interface End {
   readonly is: 'ready' | 'stall';
   readonly reason: Reason;
@@ -517,7 +541,10 @@ function finalIfStalled(pass: AnyPass, step: AnyStep): AnyStep {
   return step.is === 'stall' ? ended(pass, step) : step;
 }
 
-/** Ends a request for good. */
+/**
+ * Ends a recovery request for good: records the time of the end, removes the journal entry, and sets the conditions
+ * Accepted and Succeeded.
+ */
 export function ended<Facts extends RequestFacts>(
   pass: Pass<unknown, Facts>,
   { is, reason, message }: End,

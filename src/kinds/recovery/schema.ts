@@ -77,7 +77,7 @@ export const validationCleanup = shown(
 
 export type ValidationCleanup = NonNullable<z.output<typeof validationCleanup>>;
 
-/** Builds the schema of the names of a destination, as the service shows them. */
+/** Builds the schema of the names of a recovered environment and its app, as the service shows them. */
 export function destination(description: string) {
   return shown(description, {
     environmentName: text('The name of the recovered environment (API field: envName).', { max: 256 }).optional(),

@@ -28,7 +28,7 @@ export function stageNotices(
   return notices;
 }
 
-/** Makes an event for the stage that an answer of the service shows. */
+/** Builds an event for the stage that a response of the service contains. */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
   return receipt?.phase === undefined ? undefined : stageTold(operationInWords(receipt), receipt.phase);
 }

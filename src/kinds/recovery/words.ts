@@ -43,7 +43,7 @@ const codes: Readonly<Record<string, string>> = {
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 
-/** Explains a code of the service if the code is known; otherwise quotes the code. */
+/** Explains a code of the service in words; puts a code that is not known in quotation marks. */
 export function codeInWords(code: string): string {
   const words = Object.hasOwn(codes, code) ? codes[code] : undefined;
   return words === undefined ? `"${code}"` : `${words} (${code})`;

@@ -5,11 +5,13 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 const longestLookMs = 30_000;
 
 /**
- * Waits while it is not known whether a call of another resource took effect. The wait ends when that call can no longer
- * arrive, even if its effect is still not known; a new call begins a new wait. `held` says in messages what has to wait.
+ * Waits while it is not known whether a call of another resource took effect. The wait has a time limit, even if the
+ * outcome is still not known by then; a new call of that resource begins a new wait. `held` says in messages what has
+ * to wait.
  *
- * The other resource looks for the effect only after its call has ended without an answer. So the wait covers the duration of
- * a call, and then the time that the other resource needs to find the effect.
+ * The other resource looks for the effect only after its call has ended without a response. So the limit is the
+ * duration of the call, plus the time during which the call may still arrive, plus the time that the other resource
+ * needs to find the effect.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,

@@ -1,6 +1,6 @@
 /**
- * Sends the calls that install, complete and upgrade a solution. These calls must not happen twice, so this file also decides
- * what follows when an answer is lost.
+ * Sends the calls that install, complete and upgrade a solution. These calls must not happen twice, so this file also
+ * decides what follows when a response is lost.
  *
  * Why: docs/design/deployments.md#solutions
  */
@@ -59,7 +59,7 @@ export function inputsOf(pass: SolutionPass): Inputs {
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Returns all fields that are sent to the service with these inputs, by their paths in the spec. */
+/** Returns all fields that an installation request with these inputs sends, by their paths in the spec. */
 export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);
@@ -129,7 +129,10 @@ function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<S
   };
 }
 
-/** Reads the answer to a successful request and returns what to record in status; undefined if the answer cannot be read. */
+/**
+ * Reads the response to a successful request and returns what to record in status; undefined if the response cannot be
+ * read.
+ */
 function installed(
   pass: SolutionPass,
   body: unknown,
@@ -182,8 +185,8 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
 }
 
 /**
- * Finds out what became of the first request of an installation after its answer was lost. Sends another request only if no
- * app in the service can come from the first one.
+ * Finds out what became of the first request of an installation after its response was lost. Sends another request only
+ * if no app in the service can come from the first request.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { spec } = pass;
@@ -229,7 +232,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   return create(pass, entry.attempt + 1);
 }
 
-/** Returns what to record in status for an installation whose answer was lost, once all its components were found. */
+/** Returns what to record in status for an installation whose response was lost, once all its components were found. */
 function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
@@ -244,7 +247,7 @@ function takenFor(
 //
 // Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
 
-/** Maximum number of times that one upgrade is sent if its answers are lost. */
+/** Maximum number of times that the same upgrade is sent, if no response arrives. */
 const mostUpgrades = 2;
 
 /**
@@ -253,7 +256,7 @@ const mostUpgrades = 2;
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // `meanwhile` is empty, but must be set: only then does status name the request before it is sent.
+  // `meanwhile` is empty, but must be set. Otherwise status would not name the request before it is sent.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
   );
@@ -284,13 +287,13 @@ function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** Returns the number of times that this upgrade was sent and its answer was lost. */
+/** Returns how often this upgrade was sent without getting a response. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
-/** Waits after the answer to an upgrade was lost. Nothing is sent while that request may still arrive. */
+/** Waits after the response to an upgrade was lost. Nothing is sent while that upgrade request may still arrive. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {

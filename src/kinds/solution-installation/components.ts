@@ -1,9 +1,9 @@
 /**
- * Finds the components of an installation: which apps may belong to it, how answers are merged, and whether the components
- * still exist.
+ * Finds the components of an installation: which apps may belong to it, how responses of the service are merged, and
+ * whether the components still exist.
  *
- * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name counts
- * as a possible component, unless another resource created the app.
+ * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name
+ * counts as a possible component, unless another resource created the app.
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -41,8 +41,8 @@ export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
 }
 
 /**
- * Merges the known components with the components in an answer. The answer may contain only some of the components, or only
- * their ids.
+ * Merges the components in status with the components in a response of the service. The response may contain only some
+ * of the components, or only their ids.
  */
 export function merged(known: readonly Component[], told: readonly Component[]): Component[] {
   const isReplaced = (one: Component) =>
@@ -70,8 +70,8 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // Use the app that the environment in the list belongs to: an answer lists the ids of apps and environments separately,
-  // without saying which belong together.
+  // An environment id is kept only if the list of environments does not show the environment in another app. The
+  // service's response lists the ids of apps and environments separately, without saying which belong together.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -150,7 +150,10 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   return { is: 'again', remember: { facts: { ...memory.facts, components, complete: false } }, note: {} };
 }
 
-/** Waits while the environments of components are being updated: an answer says only that the service accepted the request. */
+/**
+ * Waits while the environments of components are being updated: the response to an installation request says only that
+ * the service accepted the request.
+ */
 export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote } = pass;
   const list = appEnvsOf(account.accountId);
@@ -224,9 +227,9 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the components that a request with a lost answer created. There must be one new app for each component in the catalog,
- * with a matching name, created while the request could arrive, and not created by another resource. Returns undefined if
- * these apps could have another explanation.
+ * Finds the apps that were created by an installation request whose response was lost. There must be one new app for
+ * each component in the catalog. Each app must have a matching name, must have been created while the request could
+ * arrive, and must not come from another resource. Returns undefined if these apps could have another origin.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */
@@ -253,8 +256,8 @@ function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
 }
 
 /**
- * True if the app was created, by the service's clock, while the request with the lost answer could arrive. Also true if the
- * app shows no creation time.
+ * True if, by the service's clock, the app was created while the request with the lost response could arrive. Also true
+ * if the service shows no creation time of the app.
  */
 function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
