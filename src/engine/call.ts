@@ -1,8 +1,9 @@
 /**
- * Sends one call to the service: from the decision to send the call to what its outcome means for the object.
+ * Sends one call to the service. This covers everything from the decision of a kind to send the call to what the
+ * outcome of the call means for the object.
  *
  * Guarantees: a call that must not happen twice is written to status (as an entry in the journal), with uid and
- * resourceVersion, before its first byte is sent. An id in an answer is written to status before anything else is done.
+ * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is done.
  * A process that may no longer act sends nothing.
  *
  * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
@@ -37,7 +38,7 @@ import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
-/** The share of a call's time limit that is reserved for the answer. A call that has less time left is not sent. */
+/** The share of a call's time limit that is reserved for the response. A call that has less time left is not sent. */
 const answerPart = 1 / 3;
 /** The pause before the next reconcile when the account was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
@@ -77,7 +78,7 @@ export class OutgoingCall {
   readonly #note: Notes | undefined;
   /** The fingerprint of the request, by which a repeated call is recognised. */
   readonly #digest: string;
-  /** Monotonic time at which the call counts as ended, with or without an answer. */
+  /** Monotonic time at which the call counts as ended, with or without a response. */
   readonly #deadline: number;
   #isLate = false;
 
@@ -520,7 +521,7 @@ function interpretOutcome(
   return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: undone }, retry: 'asSaid' };
 }
 
-/** Treats an answer with a success status as a refusal when its body reports a failure. */
+/** Treats a response with a success status as a refusal when its body reports a failure. */
 function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;

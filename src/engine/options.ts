@@ -25,7 +25,7 @@ export interface EngineOptions {
     readonly horizonMs: number;
     /**
      * Time limit of a call that changes something, including its wait for the request budget. After this time a call
-     * without an answer has an unknown outcome.
+     * without a response has an unknown outcome.
      */
     readonly callMs: number;
     /** The default poll interval, for accounts without spec.pollSeconds. */

@@ -39,7 +39,7 @@ export interface Request {
 
 /**
  * The outcome of a call to the service, named by what the caller should do. `hosting/wire/transport.ts` derives it from
- * the answer.
+ * the response.
  */
 export type Outcome =
   /** The service carried out the call. */
@@ -142,7 +142,7 @@ export interface SendOptions {
    */
   readonly call?: { readonly object: string; readonly words: string };
   /**
-   * Monotonic time after which the call does not wait any longer for its answer, if earlier than the transport's own
+   * Monotonic time after which the call does not wait any longer for its response, if earlier than the transport's own
    * time limit.
    */
   readonly deadline?: number;

@@ -2,12 +2,12 @@
  * The work queue and its workers: they decide which object is reconciled next, and by which worker.
  *
  * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more
- * afterwards. If a key is added twice, the earlier time and the greater urgency count. Within an urgency, one key of
- * each namespace is taken in turn, so that no namespace has to wait for all keys of another. Keys of an account with
- * too many running calls stay in the queue, in their order.
+ * afterwards. If a key is added twice, the earlier of the two times and the greater urgency apply. Among keys of the
+ * same urgency, one key of each namespace is taken in turn, so that no namespace has to wait for all keys of another.
+ * Keys of an account with too many running calls stay in the queue, in their order.
  *
- * The package p-queue does not fit: it runs every function that is added, while here a key that is added twice is
- * worked on once.
+ * The package p-queue does not fit: it runs every function that is added to it. Here a key that is added twice before a
+ * worker takes it is worked on only once.
  *
  * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
@@ -253,7 +253,7 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 // The workers: each takes the next key, reconciles its object, and enqueues the key again when the result says so.
 //
 // Guarantees: the number of running reconciles is at most the number of workers, not counting reconciles that wait for
-// an answer of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
+// a response of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
 // object is logged once.
 //
 // The package p-queue does not fit: a task occupies its place until it ends, but a reconcile gives up its worker while

@@ -108,7 +108,7 @@ export class AccountGate {
 
   /**
    * Enqueues the account of a credential that got a 429 or 425, so that the account's status mentions the throttling:
-   * at once for the first such answer, after a delay for further ones.
+   * at once for the first such response, after a delay for further ones.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -221,9 +221,9 @@ export class AccountGate {
 // The usage of an account: its number of resources, and its orphans. An orphan is an object of the service that carries
 // this operator's ownership mark although no resource has its id.
 //
-// Only lists that some resource already polls are searched. Only a mark made with the operator's key counts. An object
-// becomes an orphan only some time after it was first listed (`--horizon-seconds`), because lists lag and a resource
-// may be about to learn the object's id.
+// Orphans are searched only in lists that are polled for some resource anyway. Only a mark made with the operator's key
+// counts. An object is reported as an orphan only some time after it was first listed (`--horizon-seconds`), because
+// lists may be outdated, and a resource may be about to learn the object's id.
 
 const mostNamed = 3;
 

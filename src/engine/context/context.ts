@@ -65,7 +65,7 @@ export class ReconcileContext {
   }
 
   /**
-   * True when an answer of the service contained something that is not in status yet: an id, or the confirmation of
+   * True when a response of the service contained something that is not in status yet: an id, or the confirmation of
    * settings that the service never shows.
    */
   get hasUnwritten(): boolean {

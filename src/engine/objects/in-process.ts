@@ -23,7 +23,7 @@ import {
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
   /**
-   * The fingerprint of the failed request. If the answer contained an id, the next request will differ, so the
+   * The fingerprint of the failed request. If the response contained an id, the next request will differ, so the
    * fingerprint is undefined until that next request is known.
    */
   readonly digest: string | undefined;
@@ -206,12 +206,12 @@ export class InProcess {
   // each failure in a row. A refused call is repeated only after ten minutes, or after the pause that its kind chose. A
   // different call is sent at once.
   //
-  // The pause and the count of failures end when something changes that may decide if the call succeeds: the object,
-  // the objects that it refers to, an annotation of the operator, the credential, or the set of objects that block its
-  // deletion. The pause after a failure also ends when the service can be read again. The pause after a refusal because
-  // of a name also ends when the name becomes free.
+  // The pause ends early, and the count of failures is reset, when something changes that may decide if the call
+  // succeeds: the object, the objects that it refers to, an annotation of the operator, the credential, or the set of
+  // objects that block its deletion. The pause after a failure also ends when the service can be read again. If the
+  // service refused a call because a name is taken, the pause also ends when the name becomes free.
   //
-  // All of this is in memory only: if it is lost, the call is tried once more than necessary.
+  // All of this is in memory only: if the memory is lost, the call is tried once more than necessary.
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
@@ -344,8 +344,8 @@ export class RecordingView implements View {
   readonly #freshSince: number;
 
   /**
-   * Creates a view that hides every list whose read began before `freshSince`: the time at which the annotation
-   * `reconcile-at` got its new value.
+   * Creates a view that hides every list whose read began before `freshSince`: the time at which the operator
+   * noticed a new value of the annotation `reconcile-at`.
    */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
