@@ -3,8 +3,8 @@
  * outcome of the call means for the object.
  *
  * Guarantees: a call that must not happen twice is written to status (as an entry in the journal), with uid and
- * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is done.
- * A process that may no longer act sends nothing.
+ * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is
+ * done. A process that may no longer act sends nothing.
  *
  * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
  * credential → a fresh read of the Kubernetes object → send → interpret the outcome. If the process dies between
@@ -107,7 +107,7 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#alone();
-    // The reconcile ends here. So the next reconcile must read the service afresh before it decides.
+    // If the reconcile ends here, the next reconcile must read the service afresh before it decides.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
@@ -231,8 +231,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Returns why the request must not be sent; undefined when the request may be sent. Called in the tick in which the
-   * request is sent.
+   * Returns why the request must not be sent; undefined when the request may be sent. Called in the same tick of the
+   * event loop in which the request is sent, so that nothing changes in between.
    */
   #whyNotNow(): string | undefined {
     const { leadership, clock } = this.#context.parts;
@@ -314,7 +314,7 @@ export class OutgoingCall {
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
       // After a resumed call, start the backoff under the digest of the journal entry. If the entry is removed later,
-      // the call starts anew with that digest, and must find the backoff under it.
+      // the call starts anew with that digest, and the backoff is looked up by it.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
       context.remember(meaning.remember);
@@ -331,8 +331,8 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // The response contained an id that the next request will carry. So the digest of that request is not known yet,
-    // although that request must wait as well.
+    // If the response contained an id, the next request will carry that id. The digest of that request is not known yet,
+    // but that request must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       this.#backOff(verdict, digest, true);

@@ -122,7 +122,7 @@ export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
   /** Monotonic time before the first request of the list was sent. */
   readonly begunAt: number;
-  /** The time on the service's own clock when the list began, if known. */
+  /** The time on the service's own clock when the read of the list began, if known. */
   readonly dateMs: number | undefined;
 }
 
@@ -147,8 +147,8 @@ export interface SendOptions {
    */
   readonly deadline?: number;
   /**
-   * Called in the tick in which the request is sent. If it returns a text, the request is not sent, and the outcome is
-   * `notSent`.
+   * Called in the same tick of the event loop in which the request is sent. If it returns a text, the request is not
+   * sent, and the outcome is `notSent`.
    */
   readonly mayDispatch: () => string | undefined;
 }
@@ -187,7 +187,7 @@ export interface Service {
    * same list. Reads for an edit go before reads for an object that only waits.
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
-  /** Polls a read until the returned function is called. */
+  /** Repeats a read at its pace until the returned function is called. */
   follow(read: Read): () => void;
   /** Estimates how long a call would wait for the request budget if it were announced now (see `announce`). */
   waitMs(urgency: Urgency): number;

@@ -291,8 +291,8 @@ export class Workers {
   /** The keys that are being reconciled, each with its start time and a promise that resolves at its end. */
   readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
   /**
-   * Called in turn when a worker becomes free, for everything that waits for one: new keys, and reconciles whose wait
-   * for the service is over.
+   * Callbacks of everything that waits for a free worker: new keys, and reconciles whose wait for the service is over.
+   * When a worker becomes free, one callback is called.
    */
   readonly #entering: (() => void)[] = [];
   #free = 0;

@@ -187,9 +187,8 @@ export class Reconciler {
    * Finds out by reads alone whether a call with an unknown outcome was carried out, for an object that may not be
    * changed now. Other objects wait for that outcome. The finalizer stays.
    *
-   * The journal entry of a create call is removed when the created object is found, whose id is then kept, or when it
-   * is proved that nothing was created. The journal entry of a change is removed when a read shows which values the
-   * service has.
+   * A create call leaves the journal when the created object is found, whose id is then stored, or when it is proved
+   * that nothing was created. A change leaves the journal when a read shows which values the service has.
    *
    * Returns the pause before the next look. A read that was requested here may cause a reconcile earlier.
    *
@@ -223,7 +222,8 @@ export class Reconciler {
 }
 
 /**
- * A view of the service that contains nothing, for a decision without reads. No object counts as absent because of it.
+ * A view of the service that contains nothing, for a decision without reads. An object counts as absent only after a
+ * read, so this view makes no object absent.
  */
 const nothingShown: View = {
   all: () => undefined,
@@ -336,8 +336,8 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish the event before status is written. If the response to the write is lost, nothing is written again, so an
-    // event that should follow the write would never be published.
+    // Publish the event before status is written. If the response to the write were lost, the next reconcile would find
+    // nothing left to do, and an event after the write would never be published.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }

@@ -54,8 +54,8 @@ export interface OpenAccount {
    */
   readonly missing: Map<string, readonly string[]>;
   /**
-   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. The
-   * value is the monotonic time at which the object first appeared in a list.
+   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. Each
+   * id comes with the monotonic time at which the object first appeared in a list.
    */
   suspects: ReadonlyMap<string, number>;
   /** True while some of the `suspects` were first listed too recently to be reported as orphans. */
@@ -98,7 +98,10 @@ export class Accounts {
     return this.#opened;
   }
 
-  /** Says why an account is not open; undefined if no reconcile has tried to open the account. */
+  /**
+   * Returns why an account could not be opened at the last attempt; undefined if that attempt succeeded or there was
+   * none.
+   */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }

@@ -32,7 +32,8 @@ import type { Orphan, Usage } from '../kind/contract/pass.ts';
  */
 const recountMs = 30_000;
 /**
- * The shorter delay that applies when a resource begins or stops waiting for the end of throttling or for a permission.
+ * The delay between a change and the new count, if a resource begins or stops waiting for the end of throttling or for
+ * a permission. It is shorter, so that the account's status soon says so.
  */
 const waitingMs = 5_000;
 
@@ -55,7 +56,10 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** The parts of the engine that know accounts, and also the work queue and a function that enqueues objects. */
+/**
+ * What `AccountGate` needs: the parts of the engine that know the accounts, the work queue, and a function that
+ * enqueues objects.
+ */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Enqueues every object that is indexed under this index key. */

@@ -46,8 +46,9 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // Leave out `newSince` for an object that this process already knew before the take-over period ended, because the
-  // previous leader may have created something in the service for that object.
+  // After a take-over from a leader that did not release its lease, or after a restore of the cluster from a backup,
+  // leave out `newSince` for objects that this process knew before the take-over period ended. Something may have been
+  // created for them in the service that this process does not know of.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),

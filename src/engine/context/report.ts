@@ -246,8 +246,8 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
 }
 
 /**
- * Returns the conditions that only this kind has. The conditions of the verdict come first. Then follow those from the
- * read of the service or, without a read, the earlier ones. Every other condition that the kind always has is
+ * Returns the conditions that only this kind has. The conditions of the verdict take precedence over those from the
+ * read of the service (without a read: over the earlier ones). Every other condition that the kind always has is
  * `Unknown`.
  */
 export function ownConditions(

@@ -33,7 +33,10 @@ interface FailedCall {
   /** The verdict about the failed call. Status repeats it until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
-  /** True when a list contained an object that explains the refusal, such as another object of the same name. */
+  /**
+   * True when a list contained an object that explains why the service refused the call, such as another object of the
+   * same name.
+   */
   readonly wasObstructed?: boolean;
 }
 
@@ -161,10 +164,10 @@ export class InProcess {
   }
 
   /**
-   * Returns the fields that the operator no longer corrects, because somebody else changed them back too often in a
-   * short time. Correcting resumes when the spec is edited, when the annotation `reconcile-at` is set to a new value,
-   * or when the values in the service equal the spec. It does not resume after some time alone, or two writers would
-   * overwrite each other for ever.
+   * Returns the fields that the operator no longer corrects, because somebody else changed them too often in a short
+   * time. Correcting resumes when the spec is edited, when the annotation `reconcile-at` is set to a new value, or when
+   * the values in the service equal the spec. It does not resume after some time alone, or two writers would overwrite
+   * each other for ever.
    */
   contested(generation: number, now: number): ReadonlySet<string> {
     const often = [...Map.groupBy(this.#counted(generation, now), ({ field }) => field)];
@@ -371,7 +374,7 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** Returns the keys of the polled lists that were used and have not been read since `at`. */
+  /** Returns the keys of the polled lists that this reconcile used and that have not been read since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);

@@ -47,7 +47,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   };
 }
 
-/** Merges equal rows into one row with their number. */
+/** Merges equal rows into one row, with the number of merged rows as its `count`. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
   const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {

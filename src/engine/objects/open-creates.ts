@@ -1,6 +1,6 @@
 /**
  * Keeps two calls from running at the same time if their effects could not be told apart after a lost response. A
- * create call reserves the name of the new object; other calls take exclusive locks.
+ * create call reserves the name of the new object; other such calls take exclusive locks.
  *
  * In each list of an account, at most one object may have a create call of a given name that is unfinished or has an
  * unknown outcome.
@@ -72,8 +72,8 @@ export class OpenCreates {
   }
 
   /**
-   * Returns words for the other object whose create call has reserved this name, for use in messages; undefined if the
-   * name is free. Looks at the calls of this process and at the journals of all objects.
+   * Returns a text for messages that describes the other object whose create call has reserved this name; undefined if
+   * the name is free. Considers the calls of this process and the journals of all objects.
    */
   other(stored: Stored, place: ServicePlace, collection: string, name: string): string | undefined {
     const wanted = indexKey.create(collection, name);

@@ -47,12 +47,12 @@ export function keyOf(kind: string, namespace: string | undefined, name: string)
   return `${kind}/${namespace ?? ''}/${name}`;
 }
 
-/** The key of an object. */
+/** Returns the key of a Kubernetes object. */
 export function keyOfObject(object: KubeObject): string {
   return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
 }
 
-/** Splits a key into its parts. */
+/** Splits the key of an object into its kind, namespace and name. */
 export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const [kind = '', namespace = '', ...name] = key.split('/');
   return { kind, namespace, name: name.join('/') };
@@ -150,8 +150,8 @@ export class ObjectIndex {
   }
 
   /**
-   * Replaces the object that the operator's own write returned by the equal object from the watch, so that only one
-   * copy stays in memory.
+   * Called when the watch delivers the operator's own write. Keeps the watch's copy of the object in place of the copy
+   * that the write returned, so that memory holds only one.
    */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
