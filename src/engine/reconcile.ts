@@ -29,7 +29,7 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** For this long, status does not mention that something that a new object needs is missing. */
+/** For this long, the status of a new object does not report what the object lacks, such as a Secret. */
 const patienceMs = 5_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
@@ -141,8 +141,8 @@ export class Reconciler {
   }
 
   /**
-   * Returns how much longer status does not mention that something that a new object needs is missing. Usually the same
-   * `kubectl apply` creates what is missing a moment later.
+   * Returns how much longer the status of a new object does not report what the object lacks. Usually the same `kubectl
+   * apply` creates what is missing a moment later.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
