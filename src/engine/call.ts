@@ -1,9 +1,10 @@
 /**
- * Sends one call to the service: from the decision to send the call to what its outcome means for the object.
+ * Sends one call to the service. This covers everything from the decision of a kind to send the call to what the
+ * outcome of the call means for the object.
  *
  * Guarantees: a call that must not happen twice is written to status (as an entry in the journal), with uid and
- * resourceVersion, before its first byte is sent. An id in an answer is written to status before anything else is done.
- * A process that may no longer act sends nothing.
+ * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is
+ * done. A process that may no longer act sends nothing.
  *
  * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
  * credential → a fresh read of the Kubernetes object → send → interpret the outcome. If the process dies between
@@ -37,7 +38,7 @@ import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Json } from '../base/json.ts';
 
-/** The share of a call's time limit that is reserved for the answer. A call that has less time left is not sent. */
+/** The share of a call's time limit that is reserved for the response. A call that has less time left is not sent. */
 const answerPart = 1 / 3;
 /** The pause before the next reconcile when the account was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
@@ -53,13 +54,16 @@ const lockedMs = 200;
 
 /** The result of a call, which decides whether the reconcile continues or ends. */
 export type Performed =
-  /** The reconcile continues: the kind decides its next step with what the call has shown. */
+  /** The reconcile continues: the kind decides its next step from the result of the call. */
   | { readonly is: 'on' }
   /** The reconcile ends with this verdict in status. With `againInMs`, the call is tried again after that time. */
   | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
   /** The reconcile ends, because somebody else wrote the Kubernetes object first. */
   | { readonly is: 'overtaken' }
-  /** The operator itself decided not to send the call: try again later, without a change of status. */
+  /**
+   * The operator itself decided not to send the call yet. The call is tried again after `againInMs`, and status stays
+   * as it is.
+   */
   | { readonly is: 'quiet'; readonly againInMs: number };
 
 /** Performs one call to the service. Create a new instance for each call. */
@@ -67,11 +71,14 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: Pass;
   readonly #call: Call;
-  /** The notes for the next step, which apply only if the call is sent; undefined when the notes do not change. */
+  /**
+   * What the kind's next step has to know about this step: times and counts by name. They are stored only if the call
+   * is sent. Undefined when nothing changes.
+   */
   readonly #note: Notes | undefined;
-  /** The fingerprint of the request. */
+  /** The fingerprint of the request, by which a repeated call is recognised. */
   readonly #digest: string;
-  /** Monotonic time at which the call counts as ended, with or without an answer. */
+  /** Monotonic time at which the call counts as ended, with or without a response. */
   readonly #deadline: number;
   #isLate = false;
 
@@ -100,7 +107,7 @@ export class OutgoingCall {
       return { is: 'on' };
     }
     const performed = await this.#alone();
-    // When the reconcile ends here, the next reconcile must read the service afresh before it decides.
+    // If the reconcile ends here, the next reconcile must read the service afresh before it decides.
     if (performed.is !== 'on') inProcess.askedAt = undefined;
     return performed;
   }
@@ -124,8 +131,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Requeues a call that would wait too long for the request budget. Any other call is announced to the budget and
-   * sent.
+   * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that estimates
+   * of the waiting time count it, and then sends it.
    */
   async #withinBudget(): Promise<Performed> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
@@ -224,8 +231,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Returns why the request must not be sent; undefined when the request may be sent. Called in the tick in which the
-   * request is sent.
+   * Returns why the request must not be sent; undefined when the request may be sent. Called in the same tick of the
+   * event loop in which the request is sent, so that nothing changes in between.
    */
   #whyNotNow(): string | undefined {
     const { leadership, clock } = this.#context.parts;
@@ -265,7 +272,7 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Ends the reconcile with a failure. The call is sent again after a growing pause. */
+  /** Ends the reconcile with a failure. The call is sent again after a pause that grows with each failure. */
   #failed(verdict: Verdict, digest: string | undefined): Performed {
     return { is: 'said', verdict, againInMs: this.#backOff(verdict, digest, false) };
   }
@@ -306,8 +313,8 @@ export class OutgoingCall {
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // Start the backoff under the digest of the journal entry. If the entry is removed, the call begins again with
-      // this digest.
+      // After a resumed call, start the backoff under the digest of the journal entry. If the entry is removed later,
+      // the call starts anew with that digest, and the backoff is looked up by it.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
       context.remember(meaning.remember);
@@ -324,8 +331,8 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // The next request will carry the id from the answer, so its digest is not known yet. That next request must wait
-    // as well.
+    // If the response contained an id, the next request will carry that id. The digest of that request is not known yet,
+    // but that request must wait as well.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       this.#backOff(verdict, digest, true);
@@ -335,8 +342,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Adds to the message of a rejected call the object that explains the rejection, if a list shows such an object. If
-   * every list is older than the call, asks for a newer list.
+   * Adds to the message of a rejected call the object that explains the rejection, if the list contains such an object.
+   * If the list was read before the call, asks for a newer one.
    */
   #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
@@ -351,7 +358,10 @@ export class OutgoingCall {
     return begunAt < at ? { ...verdict, awaits: { read: obstacle.read, since: at } } : verdict;
   }
 
-  /** Returns the remembered values that the call's `meanwhile` is about to replace. */
+  /**
+   * Returns the remembered values that the call replaces for the time in which its outcome is unknown (`meanwhile`), so
+   * that they can be restored.
+   */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
@@ -364,13 +374,16 @@ function requestDigest(print: (value: Json) => string, { path, body }: Request):
   return print([path, body ?? null]);
 }
 
-/** Writes a journal entry without sending anything. The next step reads again and then sends the call. */
+/**
+ * Writes the journal entry of a call without sending the call yet. The next step reads the service again and then sends
+ * the call.
+ */
 export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
   const { inProcess, parts, stored } = context;
   const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
   if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Write the kind's own conditions before the call, not only after the call.
+  // Include the conditions that only this kind has, so that status has them already while the call is under way.
   const own = stored.kind.show(pass).conditions;
   try {
     const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
@@ -438,7 +451,10 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 // ---- what an outcome means -------------------------------------------------------------------------------------
 
-/** The meaning of a call's outcome for the object. */
+/**
+ * What the outcome of a call means for the object: whether the call was carried out, what to remember, and what to
+ * report.
+ */
 type Interpretation =
   /** The service carried out the call: remember these values and decide the next step. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
@@ -463,12 +479,13 @@ type Interpretation =
 /**
  * Maps the outcome of a call to changes of memory and to a verdict for status.
  *
- * When the call was certainly not carried out, the journal entry is removed and the changes in `meanwhile` are undone;
- * `before` has the earlier values. When the outcome is unknown, the entry and the changes stay, so that the next step
- * reads before it acts.
+ * If the call was certainly not carried out, its journal entry is removed. The changes of memory for the time of the
+ * call (`meanwhile`) are undone; `before` has the earlier values. If the outcome is unknown, the entry and these
+ * changes stay, so that the next step reads the service before it acts.
  *
- * An earlier try of a resumed call may have been carried out. So for a resumed call only a success removes the journal
- * entry here. After a refusal the next step reads once more, and when nothing was sent, the entry stays.
+ * A resumed call repeats an earlier try, which may have been carried out. So after a resumed call, only a success
+ * removes the journal entry here. After a refusal the next step reads the service once more. If nothing was sent, the
+ * entry stays.
  */
 function interpretOutcome(
   call: Call,
@@ -504,7 +521,7 @@ function interpretOutcome(
   return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: undone }, retry: 'asSaid' };
 }
 
-/** Treats an answer with a success status as a refusal when its body reports a failure. */
+/** Treats a response with a success status as a refusal when its body reports a failure. */
 function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
   if (outcome.is !== 'committed' || no === undefined) return outcome;
@@ -517,7 +534,11 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
   return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-/** Decides what a refusal means. It counts once a fresh read confirms it; the verdict is then the parameter `refused`. */
+/**
+ * Handles a refusal that may be misleading, because an earlier try of the same call may have been carried out. The
+ * outcome counts as unknown until a fresh read shows that the call had no effect. The verdict `refused` is reported
+ * only then.
+ */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
   return { is: 'doubt', remember, refused };
@@ -543,8 +564,8 @@ function waiting(call: Call, reason: Reason, message: string, remember: Partial<
 }
 
 /**
- * Replaces the API's field names in the message of an outcome by paths of the spec. `words` maps each field name to a
- * path.
+ * Replaces the API's field names in the message of an outcome by paths of the spec. `words` maps each field name to its
+ * path in the spec.
  */
 export function withSpecPaths(outcome: Outcome, words: Readonly<Record<string, string>> = {}): Outcome {
   const names = Object.keys(words).toSorted((a, b) => b.length - a.length);

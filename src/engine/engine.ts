@@ -129,8 +129,8 @@ export class Engine {
   }
 
   /**
-   * Delays calls that must not be sent twice for this long: after a leader ended without releasing its lease, or after the
-   * cluster was restored from a backup.
+   * For the given time, delays the calls that must not be sent twice. Called after a leader ended without releasing its
+   * lease, and after the cluster was restored from a backup.
    */
   takeOver(ms: number): void {
     this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;
@@ -185,7 +185,10 @@ export class Engine {
     this.#note(object, { own: status });
   }
 
-  /** Stores the newest form of an object. `own` is the parsed status if the operator itself wrote that status. */
+  /**
+   * Stores the newest version of an object and enqueues everything that the change affects. `own` is the parsed status,
+   * given if the operator itself wrote it.
+   */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
     const before = this.#parts.objects.get(key);
@@ -225,8 +228,8 @@ export class Engine {
   }
 
   /**
-   * Makes an account count its users again when one of the users was created, was deleted, or changed its standing
-   * (such as Ready or Throttled).
+   * Makes an account count the resources that use it again when one of them was created, was deleted, or has changed
+   * its standing (such as Ready or Throttled).
    */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
@@ -243,8 +246,8 @@ export class Engine {
   }
 
   /**
-   * Returns the place of a key in the queue. Keys of accounts are never delayed, because the status of an account says
-   * what is wrong with the service.
+   * Returns the place of a key in the queue. The key of an account object never has to wait for running calls, because
+   * the status of an account says what is wrong with the service.
    */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
@@ -344,7 +347,10 @@ function urgencyOfChange(object: KubeObject, before: Stored | undefined, initial
   return before.object.metadata.generation === object.metadata.generation ? urgencies.change : urgencies.edit;
 }
 
-/** True when nothing has changed in an object on which the objects that refer to it depend. */
+/**
+ * True when the change makes no difference to the objects that refer to this object: for example, its id in the service
+ * is still the same.
+ */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;

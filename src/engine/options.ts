@@ -25,18 +25,21 @@ export interface EngineOptions {
     readonly horizonMs: number;
     /**
      * Time limit of a call that changes something, including its wait for the request budget. After this time a call
-     * without an answer has an unknown outcome.
+     * without a response has an unknown outcome.
      */
     readonly callMs: number;
     /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;
     readonly readOnly: boolean;
-    /** True when the operator runs without a label selector. Then a resource that no watch shows does not exist. */
+    /**
+     * True when the operator runs without a label selector. Then a resource that is in none of its watches does not
+     * exist.
+     */
     readonly seesAll: boolean;
     /** The recovery requests that this process may send; if undefined, this process may send none. */
     readonly powers?: Powers;
   };
-  /** The time that the API server's own clock showed at its last answer, if known. */
+  /** The time that the API server's own clock showed in its last response, if known. */
   readonly serverDate?: () => { readonly dateMs: number; readonly seenAt: number } | undefined;
 }

@@ -9,7 +9,9 @@ import type { JsonObject, Secret } from '../base/json.ts';
 
 // ---- the service ----------------------------------------------------------------------------------------------
 
-/** The effect of a request in the service. It decides what may have happened when the answer is lost. */
+/**
+ * The kind of effect that a request has in the service. It decides what may have happened when the response is lost.
+ */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 
 /** The urgency of a request within the request budget of its credential. The most urgent request is sent first. */
@@ -37,12 +39,12 @@ export interface Request {
 
 /**
  * The outcome of a call to the service, named by what the caller should do. `hosting/wire/transport.ts` derives it from
- * the answer.
+ * the response.
  */
 export type Outcome =
   /** The service carried out the call. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
-  /** Nothing was sent. */
+  /** The operator did not send the request. */
   | { readonly is: 'notSent'; readonly message: string }
   /** The service did not carry out the call, because it throttles or because the credential is not sufficient. */
   | {
@@ -51,8 +53,8 @@ export type Outcome =
       readonly message: string;
       readonly retryInMs: number | undefined;
       /**
-       * The body of the answer. After a 403 because of a rule of the service, the body may contain more, such as an
-       * installationId.
+       * The body of the response. If a rule of the service caused a 403, the body may contain more than a message, such
+       * as an installationId.
        */
       readonly body: unknown;
     }
@@ -69,8 +71,8 @@ export type Outcome =
   | { readonly is: 'inDoubt'; readonly message: string; readonly body: unknown };
 
 /**
- * A read of the service: a list with all its pages, or one object. A read of one object counts as a list with one item
- * or none.
+ * A read of the service: a list with all its pages, or one object. A read of one object gives a list with one item or
+ * none.
  */
 export interface Read<Item = unknown> {
   /** The key of the read, unique within an account, such as `contactPoints` or `alerts/env_1`. */
@@ -81,7 +83,7 @@ export interface Read<Item = unknown> {
   /** Parses the items of one page; returns undefined when the body is not as the service's API documents it. */
   readonly items: (body: unknown) => readonly Item[] | undefined;
   idOf(item: Item): string;
-  /** True where a 404 proves that the object is gone: for a read of one object by its id. */
+  /** True if a 404 proves that the object is gone, as for a read of one object by its id. */
   readonly absentOn404?: boolean;
   /**
    * The pace of the reads: at the account's poll interval, once an hour, only on demand, or rate-limited to a fifth of
@@ -108,8 +110,8 @@ export interface Read<Item = unknown> {
 }
 
 /**
- * Returns an id that stands for a whole group among the ids of a list. This id contains a space, as no id of the
- * service does.
+ * Returns an id that stands for a whole group of items in a list. It differs from the ids of all items, because it
+ * contains a space, which no id of the service does.
  */
 export function groupId(group: string): string {
   return `group ${group}`;
@@ -120,11 +122,11 @@ export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
   /** Monotonic time before the first request of the list was sent. */
   readonly begunAt: number;
-  /** The time on the service's own clock when the list began, if known. */
+  /** The time on the service's own clock when the read of the list began, if known. */
   readonly dateMs: number | undefined;
 }
 
-/** The reason why the last read of a list did not complete. */
+/** The reason why refreshing a list has failed. */
 export interface ReadProblem {
   readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
   readonly message: string;
@@ -140,13 +142,13 @@ export interface SendOptions {
    */
   readonly call?: { readonly object: string; readonly words: string };
   /**
-   * Monotonic time after which the call does not wait any longer for its answer, if earlier than the transport's own
+   * Monotonic time after which the call does not wait any longer for its response, if earlier than the transport's own
    * time limit.
    */
   readonly deadline?: number;
   /**
-   * Called in the tick in which the request is sent. If it returns a text, the request is not sent, and the outcome is
-   * `notSent`.
+   * Called in the same tick of the event loop in which the request is sent. If it returns a text, the request is not
+   * sent, and the outcome is `notSent`.
    */
   readonly mayDispatch: () => string | undefined;
 }
@@ -176,20 +178,23 @@ export interface Service {
   /** The host and port of the service, as they appear in status. */
   readonly endpoint: string;
   readonly accountId: string;
-  /** Returns the newest complete list of a read; undefined before the first complete list. */
+  /** Returns the result of the last complete read of a list; undefined before the first one. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** Returns why the newest list of a read failed; undefined when that list was complete. */
+  /** Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. */
   problem(read: Read): ReadProblem | undefined;
   /**
-   * Asks for a list that begins at or after `since` (monotonic). Lists for an edit go before lists for an object that
-   * only waits. All objects that ask share one list.
+   * Asks for a read of a list that begins at or after `since` (monotonic). One read serves all objects that ask for the
+   * same list. Reads for an edit go before reads for an object that only waits.
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
-  /** Polls a read until the returned function is called. */
+  /** Repeats a read at its pace until the returned function is called. */
   follow(read: Read): () => void;
-  /** Estimates how long a call that is announced now will wait for the request budget. */
+  /** Estimates how long a call would wait for the request budget if it were announced now (see `announce`). */
   waitMs(urgency: Urgency): number;
-  /** Announces a call, so that estimates for other calls count it. The returned function ends the announcement. */
+  /**
+   * Announces a call that will soon be sent, so that `waitMs` counts it in the estimates for other calls. The returned
+   * function ends the announcement.
+   */
   announce(urgency: Urgency): () => void;
   /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
   send(request: Request, options: SendOptions): Promise<Outcome>;
@@ -274,7 +279,7 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** A message that says why the spec was left out while parsing; undefined when the spec is present. */
+  /** A message for the status of the object, set only if the spec was left out because it is too large. */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
@@ -314,10 +319,10 @@ export type WatchEvent =
   | { readonly type: 'BOOKMARK'; readonly resourceVersion: string }
   | { readonly type: 'ERROR'; readonly code: number; readonly message: string };
 
-/** The time that the API server gave in its last answer. */
+/** The time that the API server gave in its last response. */
 export interface ServerDate {
   readonly dateMs: number;
-  /** Monotonic time at which the answer arrived. */
+  /** Monotonic time at which that response arrived. */
   readonly seenAt: number;
 }
 
@@ -364,7 +369,7 @@ export type KubeReason =
   | 'invalid'
   /** 429: the API server is busy; `retryInMs` says when to try again. */
   | 'throttled'
-  /** 5xx, a reset or a timeout: the request may or may not have been carried out. */
+  /** 5xx, a connection reset or a timeout: the request may or may not have been carried out. */
   | 'unavailable';
 
 /** Thrown when the Kubernetes API refuses a request or does not answer. */
@@ -397,8 +402,8 @@ export interface ObjectWriter {
   /** Writes the whole status, with uid and resourceVersion. */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * Writes a status that must not be lost, since it contains an id. After a conflict, `render` gets the newest form of
-   * the object and returns the status to write, or undefined if somebody else's status must stay. Retries until the
+   * Writes a status that must not be lost, since it contains an id. After a conflict, `render` gets the newest version
+   * of the object and returns the status to write, or undefined if somebody else's status must stay. Retries until the
    * status is written or the process ends.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
@@ -410,15 +415,21 @@ export interface ObjectWriter {
 
 /** Collects failures of requests to Kubernetes, so that an outage is logged once and not for each object. */
 export interface Troubles {
-  /** Notes a failed request. Returns false when the failure says nothing about Kubernetes as a whole. */
+  /**
+   * Records a failed request for this object or watch. Returns true if the failure is part of an outage of Kubernetes,
+   * and false if it concerns only this object.
+   */
   failed(who: string, error: KubeError): boolean;
-  /** Notes that requests for this object succeed. */
+  /**
+   * Records that requests for this object or watch succeed again. An outage ends when this holds for everything that
+   * failed.
+   */
   went(who: string): void;
 }
 
 /**
- * A change of one object in a cache: the object's newest form, or that the object is gone. A recreated object is
- * reported as gone first.
+ * A change of one object in a cache: `applied` has the newest version of the object, and `gone` says that the object is
+ * gone. A recreated object is reported as gone first.
  */
 export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
@@ -432,14 +443,14 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
-    /** True when the object's status says the same as the event. Then one event may stand for many objects. */
+    /** True when status says the same as this event. Such events about many objects may be merged into one event. */
     readonly isRoutine?: boolean;
   }): void;
 }
 
 /**
- * Tells whether this process is the leader. Leader election only prevents that two processes act at the same time; the
- * journal in status prevents that a call happens twice.
+ * Tells whether this process is the leader. Leader election only keeps two processes from acting at the same time; the
+ * journal in status keeps a call from happening twice.
  */
 export interface Leadership {
   /**

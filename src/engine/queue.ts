@@ -2,12 +2,12 @@
  * The work queue and its workers: they decide which object is reconciled next, and by which worker.
  *
  * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more
- * afterwards. If a key is added twice, the earlier time and the greater urgency count. Within an urgency, one key of
- * each namespace is taken in turn, so that no namespace has to wait for all keys of another. Keys of an account with
- * too many running calls stay in the queue, in their order.
+ * afterwards. If a key is added twice, the earlier of the two times and the greater urgency apply. Among keys of the
+ * same urgency, one key of each namespace is taken in turn, so that no namespace has to wait for all keys of another.
+ * Keys of an account with too many running calls stay in the queue, in their order.
  *
- * The package p-queue does not fit: it runs every function that is added, while here a key that is added twice is
- * worked on once.
+ * The package p-queue does not fit: it runs every function that is added to it. Here a key that is added twice before a
+ * worker takes it is worked on only once.
  *
  * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
@@ -38,7 +38,7 @@ type Keys = Record<'begun' | 'others', Set<string>>;
  * before new objects; otherwise the key that was added first goes first.
  */
 class FairLane {
-  /** The waiting keys by namespace, then by account. */
+  /** The waiting keys, grouped by namespace and then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
 
   add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
@@ -84,7 +84,10 @@ class FairLane {
 /** The queue's settings and callbacks. */
 interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
-  /** True while no key of this account may be taken. The owner of the queue must call `resume` when this ends. */
+  /**
+   * True while no key of this account may be taken, because too many of its calls are running. The owner of the queue
+   * must call `resume` when this ends.
+   */
   readonly isHeld?: (account: string) => boolean;
   /** Called when a worker takes a key, with the time that the key has waited. */
   readonly onTaken?: (waitedMs: number) => void;
@@ -219,7 +222,10 @@ export class WorkQueue {
     return undefined;
   }
 
-  /** Enqueues a key after a delay. When the key has a timer already, the earlier time and the greater urgency count. */
+  /**
+   * Enqueues a key after a delay. If the key has a timer already, the earlier of the two times and the greater urgency
+   * apply.
+   */
   #delay(key: string, wished: QueueUrgency, delayMs: number): void {
     const { clock } = this.#options;
     const known = this.#delayed.get(key);
@@ -235,8 +241,8 @@ export class WorkQueue {
 }
 
 /**
- * Returns the lane of an urgency. Objects whose creation has begun share the lane of new objects; otherwise one
- * namespace could delay the new objects of all other namespaces.
+ * Returns the lane of the queue for an urgency. Objects whose creation has begun share the lane of new objects;
+ * otherwise one namespace could delay the new objects of all other namespaces.
  */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
@@ -247,7 +253,7 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 // The workers: each takes the next key, reconciles its object, and enqueues the key again when the result says so.
 //
 // Guarantees: the number of running reconciles is at most the number of workers, not counting reconciles that wait for
-// an answer of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
+// a response of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
 // object is logged once.
 //
 // The package p-queue does not fit: a task occupies its place until it ends, but a reconcile gives up its worker while
@@ -256,13 +262,16 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 /** The result of a reconcile, which decides when the key is enqueued again. */
 export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
-  /** The last call of the object failed, and is sent again after a pause. */
+  /** The last call of the object failed. It will be sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
   /** Somebody else wrote the object first; the watch will deliver that write. */
   | { readonly is: 'overtaken' }
-  /** Nothing was reported: status stays as it is. */
+  /** The reconcile reports nothing, so status stays as it is. The key is enqueued again after `againInMs`. */
   | { readonly is: 'quiet'; readonly againInMs: number }
-  /** Only the shown state of the service has changed. Status is written when no other object of the account waits. */
+  /**
+   * Only values that status shows from the service have changed. Status is written once no other object of the account
+   * waits for a worker.
+   */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
 
@@ -282,7 +291,8 @@ export class Workers {
   /** The keys that are being reconciled, each with its start time and a promise that resolves at its end. */
   readonly #running = new Map<string, { readonly since: number; readonly work: Promise<void> }>();
   /**
-   * Callbacks of those who wait for a free worker: new keys, and reconciles that have finished waiting for the service.
+   * Callbacks of everything that waits for a free worker: new keys, and reconciles whose wait for the service is over.
+   * When a worker becomes free, one callback is called.
    */
   readonly #entering: (() => void)[] = [];
   #free = 0;
@@ -362,8 +372,8 @@ export class Workers {
     const startedAt = clock.monotonic();
     try {
       const ended = await reconcile(key);
-      // A reconcile that ended as `quiet` may have sent nothing to Kubernetes, so it does not prove that an outage is
-      // over.
+      // A reconcile that ended as `quiet` may have sent no request to Kubernetes, so it does not prove that an outage
+      // of Kubernetes is over.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });
       this.#giveBack(key, ended);

@@ -1,9 +1,9 @@
 /**
- * One reconcile of one object: checks if the object may be worked on and has everything that it needs, and then takes
- * step after step.
+ * Reconciles one object once: checks whether the object may be worked on and has everything that it needs, and then
+ * takes step after step.
  *
- * For an object that is paused, released or invalid, or that lacks something, the reconcile ends with a condition. For
- * any other object the steps follow.
+ * If the object is paused or its spec is invalid, or if something that it needs is missing, the reconcile takes no step
+ * and ends with a condition that says so. A deletion that needs no call to the service takes no step either.
  */
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
@@ -29,13 +29,13 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** Time in which status does not mention what a new object lacks. */
+/** For this long, the status of a new object does not report what the object lacks, such as a Secret. */
 const patienceMs = 5_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
-/** The pause before the operator looks again for the effect of a call whose answer was lost. */
+/** The pause before the operator looks again for the effect of a call whose response was lost. */
 const lostRecheckMs = 5_000;
-/** The greatest number of steps in one look for the effect of a call whose answer was lost. */
+/** The greatest number of steps that one reconcile takes to find the effect of a call whose response was lost. */
 const mostLooks = 4;
 
 /**
@@ -114,8 +114,8 @@ export class Reconciler {
   }
 
   /**
-   * Writes to status that the annotation `reconcile-at` of a finished one-time request was handled. Nothing else is
-   * done for the request.
+   * Writes to status that the annotation `reconcile-at` of a finished one-time request was handled, and does nothing
+   * else for the request.
    */
   async #acknowledge(context: ReconcileContext): Promise<Ended> {
     const token = reconcileToken(context.object);
@@ -125,7 +125,10 @@ export class Reconciler {
     return (await context.write()) ? settled : { is: 'overtaken' };
   }
 
-  /** Reports what an object lacks, and continues to look for the effect of a call with an unknown outcome. */
+  /**
+   * Reports what an object lacks. If the outcome of one of its calls is unknown, also continues to look for the effect
+   * of that call.
+   */
   async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
     if (!context.isLost) {
@@ -138,8 +141,8 @@ export class Reconciler {
   }
 
   /**
-   * Returns how much longer status does not mention what a new object lacks. Usually the same `kubectl apply` creates
-   * the missing objects a moment later.
+   * Returns how much longer the status of a new object does not report what the object lacks. Usually the same `kubectl
+   * apply` creates what is missing a moment later.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
@@ -181,10 +184,13 @@ export class Reconciler {
   }
 
   /**
-   * Finds out by reads alone what became of the call of an object that may not be changed now. Other objects wait for that outcome.
-   * The finalizer stays. The journal entry ends as usual: for a create call with the id of the
-   * object found, or with the proof that nothing was created; for a change with the values that the service shows.
-   * Returns when to look again, in case no read that was requested here triggers a reconcile earlier.
+   * Finds out by reads alone whether a call with an unknown outcome was carried out, for an object that may not be
+   * changed now. Other objects wait for that outcome. The finalizer stays.
+   *
+   * A create call leaves the journal when the created object is found, whose id is then stored, or when it is proved
+   * that nothing was created. A change leaves the journal when a read shows which values the service has.
+   *
+   * Returns the pause before the next look. A read that was requested here may cause a reconcile earlier.
    *
    * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
    */
@@ -196,10 +202,11 @@ export class Reconciler {
     const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = new RecordingView(service, inProcess.forced?.since);
-      // Hide failures of reads, so that the kind asks for these reads again.
+      // Hide from the kind that reads have failed, so that it asks for them again instead of reporting the failure.
       view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
-      // Treat the object as not deleted: a deletion that has to wait has not begun.
+      // Let the kind decide as if the object were not deleted: a deletion that has to wait has not begun in the
+      // service.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       if (step.is === 'call') forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
@@ -214,7 +221,10 @@ export class Reconciler {
   }
 }
 
-/** A view that shows nothing of the service. Without a read, no object counts as absent. */
+/**
+ * A view of the service that contains nothing, for a decision without reads. An object counts as absent only after a
+ * read, so this view makes no object absent.
+ */
 const nothingShown: View = {
   all: () => undefined,
   one: () => undefined,
@@ -223,8 +233,8 @@ const nothingShown: View = {
 };
 
 /**
- * Removes the journal entry of a create call that created nothing, because other objects wait until the entry is gone.
- * The object is not created again at this moment.
+ * Removes the journal entry of a create call that is known to have created nothing. Other objects wait until the entry
+ * is gone. This function does not repeat the create call.
  */
 function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
   const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
@@ -243,7 +253,10 @@ type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 const mostSteps = 16;
 /** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
-/** Time in which status does not mention an awaited read, because the read may wait in the operator's own queue. */
+/**
+ * For this long, status does not mention that a read is awaited, because the read may only be waiting in the operator's
+ * own queue.
+ */
 const silentReadMs = 45_000;
 
 /** The result of a step: undefined to decide the next step, anything else to end the reconcile. */
@@ -283,8 +296,8 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
-  // While the object was paused or lacked something, it did not read the service. So earlier reads, and the first of
-  // two reads that did not find it, no longer count.
+  // While an object is paused or lacks something, it does not read the service. So start with new reads, and forget an
+  // earlier read that did not find the object: only two such reads in a row prove that the object is gone.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -293,7 +306,7 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   inProcess.looks = true;
 }
 
-/** Carries out one step. */
+/** Carries out one step. Returns undefined if another step has to follow. */
 async function act(context: ReconcileContext, pass: LivePass, step: Step): Next {
   switch (step.is) {
     case 'again':
@@ -308,7 +321,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
     case 'call':
       return makeCall(context, pass, step);
     case 'ready':
-      // Check the finalizer: somebody may have removed it, or the object may have been only observed before.
+      // Set the finalizer here too: somebody may have removed it, or it was not set while the object was only observed.
       return (await hold(context, pass)) ?? concludeStep(context, pass, step);
     case 'wait':
     case 'stall':
@@ -318,13 +331,13 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
 }
 
 /**
- * Continues with the next step. If the resource has given up an object of the service, first publishes an event and
- * writes status.
+ * Goes on to the next step. If the last step gave up an object that stays in the service, first publishes an event
+ * about that object and writes status.
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish before writing status: if the answer to the write is lost, neither the write nor the event would be
-    // repeated.
+    // Publish the event before status is written. If the response to the write were lost, the next reconcile would find
+    // nothing left to do, and an event after the write would never be published.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }
@@ -332,8 +345,8 @@ async function goOn(context: ReconcileContext, pass: LivePass, stays: string | u
 }
 
 /**
- * Reports the next call without sending it, for an object with the policy `Observe`. A one-time request does not become
- * ready by this.
+ * For an object with the policy `Observe`, reports the call that would be sent next, without sending it. A one-time
+ * request is then not Ready, because its call was not sent.
  */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
   const message = 'the object is only observed; status.wouldDo describes the call that would be sent';
@@ -381,15 +394,15 @@ async function afterCall(context: ReconcileContext, pass: LivePass, performed: P
 /** Sets the operator's finalizer before anything is created that could be left in the service. */
 async function hold(context: ReconcileContext, pass: LivePass): Next {
   const { holds, life } = context.stored.kind;
-  // Even an account with the policy `Observe` needs the finalizer, because other objects use it.
+  // Even an account with the policy `Observe` needs the finalizer, because other objects use the account.
   const mayGo = life !== 'account' && isObserving(context.stored.kind, pass);
   if (!holds || pass.subject.held || pass.subject.deleting || mayGo) return undefined;
   return (await context.hold()) ? undefined : { is: 'overtaken' };
 }
 
 /**
- * Asks for a read. Status mentions the read only if the read takes long and status has no newer message about this
- * generation.
+ * Requests a read of the service and ends the reconcile. A short wait for the read is not mentioned in status. A long
+ * wait is mentioned if status does not cover this generation of the spec yet, or if the outcome of a call is unknown.
  */
 async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
   const { inProcess, stored, status } = context;
@@ -415,8 +428,8 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
 }
 
 /**
- * For the annotation `reconcile-at`, also asks for reads that are rate-limited (the state of an alert). Returns true
- * while such a read is awaited.
+ * While the annotation `reconcile-at` is being handled, also asks for reads that are otherwise rate-limited (the state
+ * of an alert). Returns true while such a read is awaited.
  */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;
@@ -428,8 +441,8 @@ function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean 
 }
 
 /**
- * True when something was learned that must be in status before the reconcile waits: an id, the outcome of a call that
- * was unknown, or the object that replaces one that is gone.
+ * True when this reconcile has learned something that must be in status before the reconcile waits: a new id, the loss
+ * of the earlier id, or the outcome of a call that was unknown.
  */
 function hasNews({ stored, memory, hasUnwritten }: ReconcileContext): boolean {
   const { id, journal } = stored.status.memory;

@@ -14,12 +14,15 @@ import type { AccountView, Adoption } from '../kind/contract/pass.ts';
 import type { Memory } from '../kind/contract/step.ts';
 import { annotations } from '../kind/contract/define.ts';
 
-/** Time for which the last token of an account that is being deleted may still be used after its Secret was deleted. */
+/**
+ * While an account is being deleted, the operator may still use the account's token for this long after the Secret was
+ * deleted.
+ */
 const lastTokenMs = 600_000;
 
 /**
  * Says whether resources may use an account, and why not. `rules` are the parts of the account's spec that apply to
- * these resources.
+ * these resources, as text. A change of this text causes a reconcile of the resources.
  */
 interface Admission {
   readonly admitted: boolean;
@@ -39,8 +42,8 @@ export interface OpenAccount {
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
   /**
-   * Monotonic time until which the last token may be used, for deletions only. Set when the Secret was deleted before
-   * the account was.
+   * Monotonic time until which the account's token may still be used, for deletions only. Set when the Secret was
+   * deleted before the account.
    */
   readonly lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
@@ -51,11 +54,11 @@ export interface OpenAccount {
    */
   readonly missing: Map<string, readonly string[]>;
   /**
-   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. The
-   * value is the monotonic time at which the object was first listed.
+   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. Each
+   * id comes with the monotonic time at which the object first appeared in a list.
    */
   suspects: ReadonlyMap<string, number>;
-  /** True while some of the `suspects` were first listed too recently to count as orphans. */
+  /** True while some of the `suspects` were first listed too recently to be reported as orphans. */
   isSuspicious: boolean;
   /** The newest value of the annotation `apphosting.dev/accept-missing` that the operator has handled. */
   acceptedMissing: string | undefined;
@@ -70,7 +73,7 @@ export class Accounts {
   readonly #onList: ListListener;
   readonly #onThrottled: ThrottleListener;
   readonly #opened = new Map<string, OpenAccount>();
-  /** The settings with which each account was last opened, and when its Secret was found gone. */
+  /** The settings with which each account was last opened, and the time at which its Secret was found to be missing. */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
   /** The reasons why accounts could not be opened at the last attempt, by account. */
   readonly #closed = new Map<string, Closed>();
@@ -95,7 +98,10 @@ export class Accounts {
     return this.#opened;
   }
 
-  /** Says why an account is not open; undefined if no reconcile has tried to open the account. */
+  /**
+   * Returns why an account could not be opened at the last attempt; undefined if that attempt succeeded or there was
+   * none.
+   */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
   }
@@ -183,8 +189,8 @@ export class Accounts {
   }
 
   /**
-   * Returns how much longer the service wants requests of this account to pause, and how much longer to be slower. The
-   * longest time of the account's credentials counts.
+   * Returns how much longer the service wants requests of this account to pause (`throttledMs`), and how much longer
+   * they are sent at a lower rate (`slowedMs`). If the account has two credentials, the longer time applies.
    */
   slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
@@ -233,8 +239,8 @@ export class Accounts {
   }
 
   /**
-   * Returns the last settings of an account for a while after its Secret is gone, because the deletion of a namespace
-   * may delete the Secret before the resources.
+   * Returns the last known settings of an account that is being deleted, for some time after its Secret is gone. The
+   * deletion of a namespace may delete the Secret before the resources, whose deletion still needs the token.
    */
   #lastToken(stored: Stored, { reason }: Closed): { settings: ServiceSettings; until: number } | undefined {
     const last = this.#last.get(stored.key);
@@ -252,8 +258,8 @@ export class Accounts {
 }
 
 /**
- * Returns a message that says why nothing may be created or deleted in an account; undefined while no list of the
- * service lacks objects that it should show.
+ * Returns a message that says why nothing may be created or deleted in an account: objects that its resources own are
+ * suddenly missing from lists of the service. Returns undefined while none is missing.
  */
 export function whyFrozen({ missing }: OpenAccount): string | undefined {
   if (missing.size === 0) return undefined;

@@ -26,9 +26,15 @@ import type { Service } from '../ports.ts';
 import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
-/** The delay after which an account counts its users again. All changes in this time share one count. */
+/**
+ * The delay between a change of a resource and the new count of resources by its account. All changes during this time
+ * share one count.
+ */
 const recountMs = 30_000;
-/** The shorter delay of a new count when resources begin or cease to wait for throttling or for a permission. */
+/**
+ * The delay between a change and the new count, if a resource begins or stops waiting for the end of throttling or for
+ * a permission. It is shorter, so that the account's status soon says so.
+ */
 const waitingMs = 5_000;
 
 /** Reasons for which an account is not Ready although the resources that use it may continue. */
@@ -50,7 +56,10 @@ export interface AccountParts extends EngineOptions {
   readonly inProcessStates: InProcessStates;
 }
 
-/** The parts of the engine that know accounts, and also the work queue and a function that enqueues objects. */
+/**
+ * What `AccountGate` needs: the parts of the engine that know the accounts, the work queue, and a function that
+ * enqueues objects.
+ */
 interface GateParts extends AccountParts {
   readonly queue: Pick<WorkQueue, 'enqueue'>;
   /** Enqueues every object that is indexed under this index key. */
@@ -68,10 +77,10 @@ const share = 0.05;
  * Decides whether the resources that use an account may be reconciled, and enqueues the account and these resources
  * when that changes.
  *
- * Also freezes an account when objects that its resources own are suddenly missing from a list: a token may have lost
- * permissions, the account may have been switched, or the service may be faulty. While an account is frozen, nothing is
- * created or deleted in it. The freeze ends when every missing object is listed again or is proved gone, or when the
- * account's owner accepts the loss.
+ * Also freezes an account when objects that its resources own are suddenly missing from a list. The token may have lost
+ * permissions or belong to a different account now, or the service may be faulty. While an account is frozen, nothing
+ * is created or deleted in it. The freeze ends when every missing object appears in a list again or further reads have
+ * proved it gone, or when the account's owner accepts the loss.
  *
  * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
  */
@@ -79,7 +88,7 @@ export class AccountGate {
   readonly #parts: GateParts;
   /**
    * Keys of the resources whose missing objects the account's owner has accepted as gone. A key is removed when a list
-   * shows the object again.
+   * contains the object again.
    */
   readonly #accepted = new Set<string>();
 
@@ -88,9 +97,9 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues an account so that it counts its users again, after a user was created or deleted, or changed its
-   * `Standing`. An account that is being deleted is enqueued at once, any other account after a delay, so that many
-   * changes cause one count.
+   * Enqueues an account so that it counts the resources that use it again. Called after such a resource was created or
+   * deleted, or has changed its `Standing`. An account that is being deleted is enqueued at once. Any other account is
+   * enqueued after a delay, so that many changes cause only one count.
    */
   recount(account: string, standings: readonly (Standing | undefined)[]): void {
     const { objects, queue } = this.#parts;
@@ -103,7 +112,7 @@ export class AccountGate {
 
   /**
    * Enqueues the account of a credential that got a 429 or 425, so that the account's status mentions the throttling:
-   * at once for the first such answer, after a delay for further ones.
+   * at once for the first such response, after a delay for further ones.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -114,8 +123,8 @@ export class AccountGate {
   }
 
   /**
-   * Freezes an account when objects that its resources own are suddenly missing from its newest list, and unfreezes the
-   * account when the list shows them again.
+   * Called when a list was read. Freezes the account if objects that its resources own are suddenly missing from the
+   * list, and ends the freeze when the list contains them again.
    */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;
@@ -125,7 +134,7 @@ export class AccountGate {
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    // Most lists show every owned object. Then the account need not be frozen or unfrozen.
+    // Usually the list contains every owned object. Then no freeze has to begin or end.
     const showsAll = [...users.uses.values()].every(({ ids }) => ids.every((id) => items.has(id)));
     if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
@@ -142,8 +151,8 @@ export class AccountGate {
   }
 
   /**
-   * Returns a resource whose object the list should show, and whether that object is missing. Returns an empty list for
-   * a resource about whose object the list proves nothing.
+   * Returns a resource whose object the list should contain, and whether that object is missing. Returns an empty array
+   * if the list proves nothing about the resource's object, for example because the resource is being deleted.
    */
   #owned(
     object: string,
@@ -153,14 +162,14 @@ export class AccountGate {
     const { objects, inProcessStates, clock, settings } = this.#parts;
     const stored = objects.get(object);
     if (stored === undefined || stored.status.memory.id !== id) return [];
-    // A resource that is being deleted does not count: its object may be missing because the operator deleted it.
+    // Skip a resource that is being deleted: its object may be missing because the operator deleted it.
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
-    // A resource that cannot be reconciled fully (paused, or something that its spec refers to is missing) does not
-    // count: the operator does not read its object, so could never prove that the object is gone.
+    // Skip a resource that is paused or lacks something that its spec refers to. Its reconcile does not read the object
+    // in the service, and so could never prove that the object is gone.
     if (!looks) return [];
-    // A list may not yet show an object that the operator wrote only a short time ago.
+    // A list may not yet contain an object that the operator wrote only a short time ago.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
     if (items.has(id)) this.#accepted.delete(object);
     const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
@@ -176,8 +185,8 @@ export class AccountGate {
     const opened = this.#parts.accounts.opened(stored.key);
     if (token === undefined || opened === undefined || opened.acceptedMissing === token) return;
     opened.acceptedMissing = token;
-    // Enqueue the account so that the value is written to status; otherwise the next process would handle the same
-    // value once more.
+    // Enqueue the account so that its status records this value of the annotation as handled. Otherwise the next
+    // process would handle the same value once more.
     this.#parts.queue.enqueue(stored.key, urgencies.change);
     if (opened.missing.size === 0) return;
     for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
@@ -216,9 +225,9 @@ export class AccountGate {
 // The usage of an account: its number of resources, and its orphans. An orphan is an object of the service that carries
 // this operator's ownership mark although no resource has its id.
 //
-// Only lists that some resource already polls are searched. Only a mark made with the operator's key counts. An object
-// becomes an orphan only some time after it was first listed (`--horizon-seconds`), because lists lag and a resource
-// may be about to learn the object's id.
+// Orphans are searched only in lists that are polled for some resource anyway. Only a mark made with the operator's key
+// counts. An object is reported as an orphan only some time after it was first listed (`--horizon-seconds`), because
+// lists may be outdated, and a resource may be about to learn the object's id.
 
 const mostNamed = 3;
 

@@ -46,8 +46,9 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // After a change of the leader, resources from before the change do not count as new, because the previous leader may
-  // have created their objects in the service.
+  // After a take-over from a leader that did not release its lease, or after a restore of the cluster from a backup,
+  // leave out `newSince` for objects that this process knew before the take-over period ended. Something may have been
+  // created for them in the service that this process does not know of.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -96,7 +97,7 @@ export function isObserving(kind: AnyKind, { account, spec }: Pass): boolean {
   return isOwn || account.managementPolicy === 'Observe';
 }
 
-/** Returns the fields of `lifecycle` in a valid spec; none for a kind without `lifecycle`. */
+/** Returns the field `lifecycle` of a valid spec; an empty object for a kind without this field. */
 function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' | 'adoption'>> {
   const { lifecycle = {} } = isRecord(spec) ? spec : {};
   // The cast is safe: the schema of the kind has accepted the spec.
@@ -114,7 +115,7 @@ export interface Resources {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** Empty maps, for a pass without Secrets, ConfigMaps and referred objects. */
+/** Empty maps, for a decision that needs no Secrets, ConfigMaps or referred objects. */
 export const noResources = {
   secrets: new Map<string, never>(),
   configMaps: new Map<string, never>(),
@@ -122,16 +123,16 @@ export const noResources = {
 } as const;
 
 /**
- * Says that something that an object needs does not exist yet. Without a verdict, status does not mention this, and the
- * object is reconciled again soon.
+ * Something that an object needs is missing or cannot be used yet. `verdict` says what. Without a verdict, status does
+ * not mention the problem, and the object is reconciled again later.
  */
 interface Unready {
   readonly verdict: Verdict | undefined;
 }
 
 /**
- * Gathers everything that an object needs, or returns what is missing. A deletion needs no Secrets, and only those
- * referred objects that still exist. With `look`, only the account is needed.
+ * Gathers everything that an object needs, or returns what is missing. A deletion needs no Secrets or ConfigMaps, and
+ * only those referred objects that still exist. With `look`, only the account must be usable.
  */
 export async function gather(
   stored: Stored,
@@ -189,8 +190,8 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
-  // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So say it
-  // in the conditions of this object.
+  // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So the
+  // conditions of this object say why.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
@@ -220,7 +221,7 @@ function unready(message: string): { readonly verdict: Verdict } {
 
 /**
  * Returns the objects that a spec refers to, or a verdict that says what is wrong with one of them. Returns undefined
- * while one of the objects is still being created; when that ends, this object is reconciled again.
+ * while one of them is still being created; this object is reconciled again when that creation has ended.
  */
 function referencesOf(
   stored: Stored,

@@ -29,7 +29,7 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** The longest delay of a status write if only the shown state of the service has changed. */
+/** The longest delay of a status write that would only change values that status shows from the service. */
 const newsWaitMs = 120_000;
 
 /** Reasons whose messages already mention the call with the unknown outcome. */
@@ -45,7 +45,7 @@ export type LivePass = Pass & { readonly view: RecordingView };
 export class ReconcileContext {
   readonly parts: EngineParts;
   readonly inProcess: InProcess;
-  /** The newest form of the object that this process has seen or written. */
+  /** The newest version of the object that this process has seen or written. */
   stored: Stored;
   /** The status that is being built: the stored status, and what this reconcile has learned since. */
   status: StoredStatus;
@@ -65,7 +65,7 @@ export class ReconcileContext {
   }
 
   /**
-   * True when an answer of the service contained something that is not in status yet: an id, or the confirmation of
+   * True when a response of the service contained something that is not in status yet: an id, or the confirmation of
    * settings that the service never shows.
    */
   get hasUnwritten(): boolean {
@@ -167,8 +167,8 @@ export class ReconcileContext {
   }
 
   /**
-   * Returns the status to write over a newer status that somebody else wrote; undefined when the newer status has a
-   * journal that this process did not write.
+   * Returns the status to write over a newer status that somebody else wrote. Returns undefined if the newer status
+   * must stay: it has a journal that this process did not write, or the object was recreated.
    */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
@@ -179,13 +179,14 @@ export class ReconcileContext {
     const isWiped = journal === undefined && id === undefined;
     if (!isWiped && !sameJson(journal, before.memory.journal)) return undefined;
     if (newest.metadata.generation === generation || found.conditions.length === 0) return render(newest);
-    // The spec has changed: keep what the service answered, but not the new conditions, which are about the older spec.
+    // The spec has changed since this reconcile began. So keep the values from the service's response, but not the new
+    // conditions, because they are about the older spec.
     const { conditions, lastHandledReconcileAt } = found;
     const learned = { ...this.status, conditions, lastHandledReconcileAt };
     return this.#render(newest, learned);
   }
 
-  /** Renders a status. Without `lists`, the lists in the object's status (such as `drift`) stay as they are. */
+  /** Renders a status. If `lists` is not given, the lists in the stored status (such as `drift`) stay as they are. */
   #render(object: KubeObject, status: StoredStatus, lists = listsOf(object.status), wouldDo?: string): object {
     const memory = { ...status.memory, facts: this.redacted(status.memory.facts) };
     return renderStatus(
@@ -210,8 +211,8 @@ export class ReconcileContext {
 
   /**
    * Ends the reconcile with a verdict: writes all conditions, publishes events about changes, keeps polling the lists
-   * that were read, and returns when to reconcile again. Without a pass the service was not read, and status keeps what
-   * it shows of the service.
+   * that were read, and returns when to reconcile again. Without `pass` nothing was read from the service, so the
+   * values from the service in status stay as they are.
    */
   async conclude(told: Verdict, pass?: LivePass, wouldDo?: string): Promise<Ended> {
     const { inProcess, memory, parts, stored } = this;
@@ -254,7 +255,7 @@ export class ReconcileContext {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
     if (kind.life === 'account') parts.concluded(stored, verdict);
-    // Reconcile once more, only to end the polling for this object.
+    // Reconcile a finished one-time request once more, only to end the polling for it.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
   }
@@ -275,8 +276,8 @@ export class ReconcileContext {
   }
 
   /**
-   * True when the status write can wait: only the shown state of the service has changed, and other objects of the
-   * account wait for a worker.
+   * True when the status write can wait for a while, because only values that status shows from the service have
+   * changed, and other objects of the account wait for a worker.
    */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
@@ -317,7 +318,10 @@ export class ReconcileContext {
     return true;
   }
 
-  /** Removes the operator's finalizer from the object. Publishes an event about an object that stays in the service. */
+  /**
+   * Removes the operator's finalizer from the object. If something of the object stays in the service, publishes an
+   * event that says so.
+   */
   async release(stays: string | undefined): Promise<Ended> {
     const { parts, stored } = this;
     if (stays !== undefined) publishRetained(parts, stored, stays);
@@ -332,8 +336,8 @@ export class ReconcileContext {
 }
 
 /**
- * True while the outcome of a call in the journal is unknown and must be found out by reading the service: a create
- * without an id, or a change with the fields from before the call (`before`).
+ * True while the outcome of a call in the journal is unknown and must be found out by reading the service. This is a
+ * create call without an id, or a change whose journal entry has the values from before the call (`before`).
  */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;

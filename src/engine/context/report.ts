@@ -45,7 +45,10 @@ const doneReasons = {
   read: 'Read',
 } as const;
 
-/** Publishes a call to the service as an event, a log line and a metric. `shown` removes secrets from a text. */
+/**
+ * Publishes a call to the service as an event, a log line and a metric. The function `shown` removes secrets from a
+ * text.
+ */
 export function publishCall(
   { events, log, metrics }: EngineParts,
   object: KubeObject,
@@ -89,7 +92,7 @@ export function publishRetained(
 //
 // Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
 
-/** The reasons for which a deletion waits although the service does not block it. */
+/** The reasons for which a deletion cannot proceed although the service does not block it. */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'EndpointChanged',
@@ -143,7 +146,7 @@ interface Conclusion {
   readonly verdict: Verdict;
   readonly own: readonly OwnCondition[];
   readonly drifted: readonly string[];
-  /** The call that would be sent next if the resource were not only observed. */
+  /** The call that would be sent next if the policy of the resource were not `Observe`. */
   readonly wouldDo?: string | undefined;
   readonly generation: number;
   readonly previous: readonly Condition[];
@@ -168,7 +171,10 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
   return rows.map((row) => stamp(row, conclusion));
 }
 
-/** The reasons that say that a call is being made. A paused object makes no calls. */
+/**
+ * The condition reasons that say that a call is being made. Pausing an object removes them, because a paused object
+ * makes no calls.
+ */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 
 /**
@@ -240,8 +246,9 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
 }
 
 /**
- * Returns the conditions that only this kind has: those of the verdict, then those that the read of the service gave
- * (undefined without a read), and `Unknown` for every other condition that the kind always has.
+ * Returns the conditions that only this kind has. The conditions of the verdict take precedence over those from the
+ * read of the service (without a read: over the earlier ones). Every other condition that the kind always has is
+ * `Unknown`.
  */
 export function ownConditions(
   kind: AnyKind,
@@ -256,8 +263,9 @@ export function ownConditions(
 }
 
 /**
- * Returns the conditions that only this kind has, for an object that could not be read: unchanged, except that those
- * listed in `fleeting` become Unknown.
+ * Returns the conditions that only this kind has, for an object that could not be read from the service. The conditions
+ * listed in `fleeting` become Unknown; the others stay as they were. All stay as they were while a read or the outcome
+ * of a call is awaited.
  */
 function keptConditions(
   kind: AnyKind,

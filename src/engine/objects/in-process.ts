@@ -1,6 +1,6 @@
 /**
- * Memory of this process about each object, between reconciles: the values that were sent, the calls that have to wait,
- * and the lists that were read.
+ * What this process remembers about each object between reconciles: the values that were sent, the calls that have to
+ * wait, and the lists that the object uses.
  */
 import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
@@ -23,19 +23,19 @@ import {
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
   /**
-   * The fingerprint of the failed request. If the answer contained an id, the next request will differ, so the
+   * The fingerprint of the failed request. If the response contained an id, the next request will differ, so the
    * fingerprint is undefined until that next request is known.
    */
   readonly digest: string | undefined;
   readonly at: number;
   /** True when the service refused the call; false when the call failed or its outcome is unknown. */
   readonly isNo: boolean;
-  /** The verdict that status repeats until the call is sent again. */
+  /** The verdict about the failed call. Status repeats it until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
   /**
-   * True when a list has shown the object that made the service refuse the call, such as another object of the same
-   * name.
+   * True when a list contained an object that explains why the service refused the call, such as another object of the
+   * same name.
    */
   readonly wasObstructed?: boolean;
 }
@@ -59,24 +59,33 @@ const refusedForMs = 600_000;
  */
 export class InProcess {
   notes: Notes = {};
-  /** The newest value that the operator sent for each field of the object with the id `to`. */
+  /**
+   * The values that the operator sent last, by field, with the time (`at`) and the id of the object that received them
+   * (`to`).
+   */
   wrote:
     | { readonly to: string | undefined; readonly at: number; readonly fields: Readonly<Record<string, Json>> }
     | undefined;
-  /** The newest journal entry that this process wrote. The entry counts even when somebody wipes the status. */
+  /**
+   * The newest journal entry that this process wrote. If somebody wipes the status, the entry of a create call is
+   * restored from here.
+   */
   journal: JournalEntry | undefined;
-  /** Values from an answer of the service that are not in status yet. They are not lost when the reconcile fails. */
+  /**
+   * Values from a response of the service that are not in status yet. They are kept here so that they are not lost when
+   * the reconcile fails.
+   */
   unwritten: Partial<Memory> | undefined;
   /** Monotonic time at which the object first asked for the read that it now waits for. */
   askedAt: number | undefined;
   /**
-   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
-   * reported a result for the object.
+   * Monotonic time at which this process first saw the object. Becomes undefined as soon as this process begins a call
+   * or reports a result for the object.
    */
   newSince: number | undefined;
   /**
-   * True when the last reconcile could read the service; false while the object is paused or lacks something that its
-   * spec refers to.
+   * True when the last reconcile of the object could read the service; false while the object is paused or lacks
+   * something that its spec refers to.
    */
   looks = false;
   /**
@@ -85,7 +94,7 @@ export class InProcess {
   failedCall: FailedCall | undefined;
   /** The number of failed calls in a row. */
   failures = 0;
-  /** Monotonic time since which the service shows a change that is not in status yet. */
+  /** Monotonic time at which a change in the service was first seen that is not in status yet. */
   newsSince: number | undefined;
   /** The value of the annotation `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
@@ -94,8 +103,8 @@ export class InProcess {
   /** The ownership mark of the object, with the account for which the mark was computed. */
   #marker: { readonly where: string; readonly text: string } | undefined;
   /**
-   * Everything except the request that may decide if the failed call succeeds, as text. Any change of this text ends
-   * the backoff. See `noteCircumstances`.
+   * Everything that may decide if the failed call succeeds, except the request itself, as text. Any change of this text
+   * ends the backoff. See `noteCircumstances`.
    */
   #circumstances: string | undefined;
   #corrections: readonly Correction[] = [];
@@ -116,9 +125,9 @@ export class InProcess {
   }
 
   /**
-   * If a read shows the object, forgets an earlier read that did not find it: the object counts as gone only if two
-   * reads in a row do not find it. A resource with several objects has one such note for each object, under the
-   * object's id.
+   * If a read finds the object, removes the note that an earlier read did not find it. An object counts as gone only if
+   * two reads in a row do not find it. A resource with several objects in the service has one such note for each of
+   * them, under the object's id.
    */
   noteShown(id: string | undefined, view: RecordingView): void {
     for (const [name, at] of Object.entries(this.notes)) {
@@ -155,9 +164,10 @@ export class InProcess {
   }
 
   /**
-   * Returns the fields that are not corrected any more, because they were corrected too often in a short time. Time
-   * alone does not end this, or two writers would overwrite each other for ever. An edit of the spec, `reconcile-at`,
-   * or values in the service that equal the spec end it.
+   * Returns the fields that the operator no longer corrects, because somebody else changed them too often in a short
+   * time. Correcting resumes when the spec is edited, when the annotation `reconcile-at` is set to a new value, or when
+   * the values in the service equal the spec. It does not resume after some time alone, or two writers would overwrite
+   * each other for ever.
    */
   contested(generation: number, now: number): ReadonlySet<string> {
     const often = [...Map.groupBy(this.#counted(generation, now), ({ field }) => field)];
@@ -165,8 +175,8 @@ export class InProcess {
   }
 
   /**
-   * Returns the corrections that count now: those of the last ten minutes. While contested fields are not corrected,
-   * older corrections count too.
+   * Returns the corrections under this generation that count towards the limit: those of the last ten minutes. Once the
+   * operator has stopped correcting, older ones count as well.
    */
   #counted(generation: number, now: number): readonly Correction[] {
     const isLeft = this.#contestedIn === generation;
@@ -185,7 +195,7 @@ export class InProcess {
     if (this.#contestedIn !== undefined) this.endContest();
   }
 
-  /** Ends the contest over fields: they are corrected again. */
+  /** Ends the contest over fields. From now on the operator corrects them again. */
   endContest(): void {
     this.#corrections = [];
     this.#contestedIn = undefined;
@@ -199,12 +209,12 @@ export class InProcess {
   // each failure in a row. A refused call is repeated only after ten minutes, or after the pause that its kind chose. A
   // different call is sent at once.
   //
-  // The pause and the count of failures end when something changes that may decide if the call succeeds: the object,
-  // the objects that it refers to, an annotation of the operator, the credential, or the set of objects that block its
-  // deletion. The pause after a failure also ends when the service can be read again. The pause after a refusal because
-  // of a name also ends when the name becomes free.
+  // The pause ends early, and the count of failures is reset, when something changes that may decide if the call
+  // succeeds: the object, the objects that it refers to, an annotation of the operator, the credential, or the set of
+  // objects that block its deletion. The pause after a failure also ends when the service can be read again. If the
+  // service refused a call because a name is taken, the pause also ends when the name becomes free.
   //
-  // All of this is in memory only: if it is lost, the call is tried once more than necessary.
+  // All of this is in memory only: if the memory is lost, the call is tried once more than necessary.
   //
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
@@ -216,11 +226,11 @@ export class InProcess {
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // The repeated verdict must still end the journal entry. The other values that the verdict remembers were stored
-    // the first time.
+    // The verdict is repeated at each reconcile, and must remove the journal entry each time. The other values in
+    // `remember` were stored the first time.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // Repeat the notes of a refusal too, because other steps may have replaced them in the meantime.
+    // Repeat the notes of a refusal too, because other steps may have replaced the stored notes in the meantime.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
@@ -240,13 +250,16 @@ export class InProcess {
     if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // If the failed answer contained an id, the digest of the next request was unknown. The first request after that
-    // answer has to wait, so note its digest.
+    // If the response to the failed call contained an id, the digest of the next request was unknown until now. That
+    // request has to wait too, so store its digest.
     this.failedCall = { ...failedCall, digest };
     return failedCall;
   }
 
-  /** True when the backoff is over, but the call was decided by a read that began before the end of the backoff. */
+  /**
+   * True when the backoff is over, but the call was decided on data that was read before the backoff ended. The data
+   * must then be read again before the call is sent.
+   */
   isSeenTooEarly(digest: string, now: number): boolean {
     const { failedCall, askedAt } = this;
     if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
@@ -333,7 +346,10 @@ export class RecordingView implements View {
   readonly service: Service;
   readonly #freshSince: number;
 
-  /** Creates a view that hides lists that began before `freshSince`, the time of a `reconcile-at`. */
+  /**
+   * Creates a view that hides every list whose read began before `freshSince`: the time at which the operator
+   * noticed a new value of the annotation `reconcile-at`.
+   */
   constructor(service: Service, freshSince: number = Number.NEGATIVE_INFINITY) {
     this.service = service;
     this.#freshSince = freshSince;
@@ -358,14 +374,14 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** Returns the keys of the polled lists that were used and have not been read since `at`. */
+  /** Returns the keys of the polled lists that this reconcile used and that have not been read since `at`. */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);
     return old.map(({ read }) => read.key);
   }
 
-  /** Returns the rate-limited lists that were used and have neither been read nor failed since `at`. */
+  /** Returns the rate-limited reads that this reconcile used and that have neither succeeded nor failed since `at`. */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -374,7 +390,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when one of the used lists began after `at` and contains this id. */
+  /** True when one of the lists that this reconcile used contains this id and was requested after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -430,15 +446,16 @@ export class Subscriptions {
     for (const key of before?.reads ?? []) if (before !== undefined) this.#remove(object, before.service, key);
   }
 
-  /** Notes that an object must be reconciled after the next read of a list, whatever that list shows. */
+  /** Records that an object must be reconciled after the next read of a list, whatever the list then contains. */
   ask(object: string, service: Service, key: string): void {
     const asking = this.#asking.get(service) ?? new Map<string, Set<string>>();
     this.#asking.set(service, asking.set(key, (asking.get(key) ?? new Set()).add(object)));
   }
 
   /**
-   * Returns the objects that must be reconciled after a list was read: the users of changed items, and the objects that
-   * wait for the list. If the list begins to fail or works again (`hasRecovered`), all its users must be reconciled.
+   * Returns the objects that must be reconciled after a list was read: those that use a changed item, and those that
+   * wait for the list. If reading the list begins to fail or works again (`hasRecovered`), these are all objects that
+   * use the list.
    */
   listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
     readonly objects: ReadonlySet<string>;
@@ -467,8 +484,8 @@ export class Subscriptions {
   }
 
   /**
-   * Subscribes an object to a list. Returns the list's key as the first subscriber has it, so that all subscribers
-   * share one string in memory.
+   * Subscribes an object to a list. Returns the key of the list, as one string that all subscribers share to save
+   * memory.
    */
   #add(object: string, service: Service, read: Read, use: ReadUse): string {
     const reads = this.#byService.get(service) ?? new Map<string, Followed>();

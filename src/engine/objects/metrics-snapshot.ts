@@ -1,7 +1,7 @@
 import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
-/** Counts over all objects, from which the gauges are set. */
+/** The counts over all objects from which the metrics are set. */
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /** Counts the objects by their conditions. */
@@ -31,22 +31,23 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
       }),
     ),
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
-    // All conditions except Ready, which `objects` counts.
+    // The number of objects with each condition. The condition Ready is not included, because `objects` counts it.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
-    // The age of the newest failed one-time request, in seconds, for each kind.
+    // For each kind, the age in seconds of the one-time request that failed last.
     newestFailureSeconds,
-    // The number of users and of orphans of each account, from the account's status.
+    // For each account, from its status: the number of resources that use the account, and the number of its orphans
+    // (objects in the service that carry the operator's ownership mark but belong to no resource).
     accounts: all.flatMap(({ kind, object, status }) =>
       kind.life === 'account' ? [usedAs(object.metadata, status.memory.facts)] : [],
     ),
     // The number of calls with a journal entry whose outcome is not known, by operation.
     doubts: counted(doubts.map(({ kind, operation }) => ({ kind, operation }))),
-    // Zero when the outcome of every call is known.
+    // The age of the oldest call with an unknown outcome, in seconds; zero when the outcome of every call is known.
     oldestDoubtSeconds: (wallMs - Math.min(wallMs, ...doubts.map(({ startedMs }) => startedMs))) / 1_000,
   };
 }
 
-/** Counts equal rows. */
+/** Merges equal rows into one row, with the number of merged rows as its `count`. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
   const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {

@@ -1,6 +1,6 @@
 /**
- * Prevents two calls at the same time whose effects could not be told apart if an answer is lost: by reserved names and
- * by exclusive locks.
+ * Keeps two calls from running at the same time if their effects could not be told apart after a lost response. A
+ * create call reserves the name of the new object; other such calls take exclusive locks.
  *
  * In each list of an account, at most one object may have a create call of a given name that is unfinished or has an
  * unknown outcome.
@@ -16,16 +16,16 @@ import type { ServicePlace } from '../ports.ts';
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
 
 /**
- * The create calls that may still have an effect in the service: those of this process, and those in the journal of
- * some status.
+ * The create calls that may still have an effect in the service: those of this process, and those in the journals of
+ * all objects.
  */
 export class OpenCreates {
   readonly #objects: ObjectIndex;
   readonly #clock: Clock;
   readonly #horizonMs: number;
   /**
-   * The newest create call of each object, by uid. It stays here for some time after the call (`--horizon-seconds`),
-   * while lists may not show the created object yet.
+   * The newest create call of each object, by uid. An entry stays for some time after its call has ended
+   * (`--horizon-seconds`), because lists of the service may not contain the created object yet.
    */
   readonly #creations = new Map<string, Creation>();
   /** The create calls by account, list and name, so that a look-up is fast even with many calls. */
@@ -38,8 +38,8 @@ export class OpenCreates {
   }
 
   /**
-   * Reserves the name in a journal entry: until the call has ended, no other Kubernetes object may create a service
-   * object of the same name.
+   * Reserves a name for the create call in a journal entry. Until that call has ended, no other Kubernetes object may
+   * create an object of the same name in the service.
    */
   reserve(stored: Stored, journal: JournalEntry): void {
     this.#prune();
@@ -55,7 +55,7 @@ export class OpenCreates {
     if (creation?.until === Number.POSITIVE_INFINITY) creation.until = this.#clock.monotonic() + this.#horizonMs;
   }
 
-  /** Forgets the create call of a deleted object of which nothing stays in the service. */
+  /** Forgets the create call of a deleted object when nothing of that object stays in the service. */
   forget({ object: { metadata } }: Stored): void {
     this.#drop(metadata.uid);
   }
@@ -72,8 +72,8 @@ export class OpenCreates {
   }
 
   /**
-   * Returns a text for another object whose create call reserves this name, in this process or in a journal; undefined
-   * if no object reserves the name.
+   * Returns a text for messages that describes the other object whose create call has reserved this name; undefined if
+   * the name is free. Considers the calls of this process and the journals of all objects.
    */
   other(stored: Stored, place: ServicePlace, collection: string, name: string): string | undefined {
     const wanted = indexKey.create(collection, name);
@@ -111,7 +111,8 @@ export class OpenCreates {
   }
 
   /**
-   * Forgets create calls that ended so long ago that every list shows their result. The map has the oldest calls first.
+   * Forgets create calls that ended so long ago that every list contains their result. The oldest calls come first in
+   * the map.
    */
   #prune(): void {
     for (const { uid, until } of this.#creations.values()) {
@@ -123,8 +124,8 @@ export class OpenCreates {
 }
 
 /**
- * Stands in messages for the object that reserves a name, unless that object is stuck. With the object's name, each new
- * reservation would change the status of all objects that wait.
+ * The text that stands in messages for the object that has reserved a name, unless that object is stuck. If messages
+ * contained the object's name, each new reservation would change the status of all objects that wait.
  */
 const usualHolder = 'another resource';
 
@@ -139,8 +140,8 @@ interface Creation {
   readonly key: string;
   readonly target: string;
   /**
-   * Monotonic time after which the create call can no longer arrive, and lists show its result; infinite while the call
-   * is being sent.
+   * The monotonic time after which the create call can no longer arrive at the service and lists contain its result;
+   * infinite while the call is being sent.
    */
   until: number;
 }
@@ -153,7 +154,8 @@ function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
 /**
- * Locks by name. A lock prevents two calls at the same time whose effects could not be told apart if an answer is lost.
+ * Locks by name. A lock keeps two calls from running at the same time if their effects could not be told apart after a
+ * lost response.
  */
 export class ExclusiveLocks {
   /**
@@ -163,8 +165,9 @@ export class ExclusiveLocks {
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 
   /**
-   * Takes all of these locks. Returns false if another object has one of them, or released one only after the caller
-   * last read the service (monotonic).
+   * Takes all of these locks, or none. Returns false if another object holds one of them. Also returns false if another
+   * object released one after the caller last read the service (`lookedAt`, monotonic), because what the caller has
+   * read may then be outdated.
    */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {

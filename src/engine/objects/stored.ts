@@ -2,9 +2,9 @@
  * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and pending
  * create call. Also renders their status for writing.
  *
- * Guarantees: `Stored` is the newest known form of its object, from the watch or from the operator's own later write.
- * Its index keys are those of this form; references of older forms stay until the newest spec is applied. A key is in
- * the index exactly while its object exists.
+ * Guarantees: `Stored` is the newest known version of its object, from the watch or from the operator's own later
+ * write. Its index keys are those of this version. If an edit removes a reference from the spec, the index key of that
+ * reference stays until the edited spec is applied. A key is in the index exactly while its object exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
@@ -25,7 +25,7 @@ export interface ParsedObject {
     /** Parsing threw an error because of a bug of the operator. The next reconcile throws the same error. */
     | { readonly is: 'broken'; readonly cause: unknown };
   readonly needs: Needs;
-  /** Ids of the service that the spec claims for this object. */
+  /** The ids of objects in the service that the spec claims for this resource. */
   readonly claims: readonly string[];
   readonly status: StoredStatus;
   /** The key of the account that the object belongs to. For an account object, its own key. */
@@ -40,19 +40,19 @@ export interface Stored extends ParsedObject {
 // ---- names -----------------------------------------------------------------------------------------------------
 
 /**
- * Returns the key of an object within the cluster, such as `ContactPoint/team-a/on-call`. The namespace of a cluster-scoped object
- * is empty.
+ * Returns the key of an object within the cluster, such as `ContactPoint/team-a/on-call`. The namespace of a
+ * cluster-scoped object is empty.
  */
 export function keyOf(kind: string, namespace: string | undefined, name: string): string {
   return `${kind}/${namespace ?? ''}/${name}`;
 }
 
-/** The key of an object. */
+/** Returns the key of a Kubernetes object. */
 export function keyOfObject(object: KubeObject): string {
   return keyOf(object.kind, object.metadata.namespace, object.metadata.name);
 }
 
-/** Splits a key into its parts. */
+/** Splits the key of an object into its kind, namespace and name. */
 export function partsOfKey(key: string): { readonly kind: string; readonly namespace: string; readonly name: string } {
   const [kind = '', namespace = '', ...name] = key.split('/');
   return { kind, namespace, name: name.join('/') };
@@ -98,14 +98,14 @@ export function isClaim(name: string): boolean {
   return name.startsWith('claim:');
 }
 
-/** A cache of all objects of the operator's kinds by key, with an index from each index key to the keys of its objects. */
+/** A cache of all objects of the operator's kinds, by key. An index finds the objects that have a given index key. */
 export class ObjectIndex {
   readonly #kinds: ReadonlyMap<string, AnyKind>;
   readonly #operatorNamespace: string;
   readonly #stored = new Map<string, Stored>();
   /**
-   * The keys of objects by index key. Most index keys find only one object; then the entry is a plain string, since
-   * sets would take a tenth of all memory.
+   * The keys of objects by index key. Most index keys find only one object; then the entry is a plain string, since a
+   * `Set` for each would take a tenth of all memory.
    */
   readonly #index = new Map<string, string | Set<string>>();
 
@@ -122,7 +122,10 @@ export class ObjectIndex {
     return this.#stored.values();
   }
 
-  /** Stores and indexes the newest form of an object. A given status is used as it is and not parsed again. */
+  /**
+   * Stores the newest version of an object and updates its index keys. If `status` is given, it is used as it is and
+   * not parsed again.
+   */
   apply(object: KubeObject, status?: StoredStatus): Stored | undefined {
     const kind = this.#kinds.get(object.kind);
     if (kind === undefined) return undefined;
@@ -147,8 +150,8 @@ export class ObjectIndex {
   }
 
   /**
-   * Replaces the object that the operator's own write returned by the same object from the watch, so that memory holds
-   * only one copy.
+   * Called when the watch delivers the operator's own write. Keeps the watch's copy of the object in place of the copy
+   * that the write returned, so that memory holds only one.
    */
   share(object: KubeObject): void {
     const key = keyOfObject(object);
@@ -280,7 +283,7 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A parsed status: the part that the engine reads back, and the conditions. */
+/** A parsed status: the fields that the engine reads back, and the conditions. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
@@ -369,7 +372,7 @@ export function renderStatus(
   });
 }
 
-/** Merges the entries about cut lists, so that each list is named once, with its greatest length. */
+/** Merges the entries about lists that were cut: each list appears once, with the greatest `total` of its entries. */
 function truncated(cuts: readonly Cut[]): readonly Cut[] {
   const totals = new Map<string, number>();
   for (const { field, total } of cuts) totals.set(field, Math.max(total, totals.get(field) ?? 0));
@@ -380,8 +383,8 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
 /**
- * Returns the group in which the account counts a resource, by the resource's condition Ready; undefined when the
- * resource is gone.
+ * Returns the group in which an account counts a resource. The condition Ready of the resource decides it. Undefined
+ * when the resource is gone.
  */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
