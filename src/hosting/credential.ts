@@ -25,7 +25,9 @@ import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
 import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
 import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
 
-/** The first and the longest pause between requests that test whether the service accepts a refused token again. */
+/**
+ * The first and the longest of the growing pauses between requests that test whether the service accepts a refused token again.
+ */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
@@ -47,7 +49,9 @@ interface Unauthorized {
   readonly nextTryAt: number;
 }
 
-/** The reason why a request may not be sent. */
+/**
+ * Why a request is not sent: the service asked for a pause, the service refuses the token, or the operator closes its connection.
+ */
 type Refused = 'throttled' | 'unauthorized' | 'stopped';
 
 const refusals: Readonly<Record<Refused, Seen>> = {
@@ -62,7 +66,7 @@ function answerOf(seen: Seen): string {
   return seen.status >= 400 && seen.status < 500 ? String(seen.status) : `${Math.floor(seen.status / 100)}xx`;
 }
 
-/** One token at one origin of the service, with the request budget of the token. */
+/** A token for one origin (scheme, host and port) of the service, and the request budget of this token. */
 export class Credential {
   readonly budget: Budget;
   /** The part of the request budget that the rate-limited reads of all accounts share. */
@@ -84,7 +88,10 @@ export class Credential {
     return this.#unauthorized?.since;
   }
 
-  /** Returns when the present pause, or the wait for the next test of the token, ends; undefined while requests are not refused. */
+  /**
+   * Returns the monotonic time until which requests fail without being sent, because of a long pause or because the token is
+   * refused. At that time a request may be sent again. Returns undefined while requests are not refused.
+   */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
     const paused = this.budget.refusesNow() ? this.budget.throttledUntil() : undefined;
@@ -153,7 +160,8 @@ export class Credential {
       return;
     }
     const known = this.#unauthorized;
-    // When several requests under way get a 401, count only the first 401.
+    // Several requests under way may get a 401 at about the same time. Count only the first 401, so that the others do not make
+    // the pause longer.
     if (known !== undefined && !testsToken) return;
     const now = this.#clock.monotonic();
     const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
@@ -179,9 +187,9 @@ export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: Refused };
 
-/** The request limits while no account uses the credential. */
+/** The request limits that apply while no account uses the credential. */
 const alone: Allowance = { requestsPerSecond: 1, concurrency: 1 };
-/** All urgencies of requests, the most urgent first. */
+/** The urgencies of requests, from the most to the least urgent. */
 const urgencies: readonly Urgency[] = ['dangerous', 'edit', 'wait', 'drift'];
 /** The highest priority in the queue. At every eighth turn the request that has waited longest gets this priority. */
 const aheadOfAll = urgencies.length + 1;
@@ -193,7 +201,7 @@ export class Budget {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
   readonly #members = new Set<Allowance>();
-  /** The smallest limits of all accounts that use the credential. */
+  /** The request limits of the credential: for each limit, the smallest value that any of its accounts sets. */
   #allowed: Allowance = alone;
   /** The requests that wait for a turn, the most urgent first. */
   readonly #queue = new PQueue({ concurrency: alone.concurrency });
@@ -207,10 +215,10 @@ export class Budget {
   #pausedUntil = Number.NEGATIVE_INFINITY;
   /** The number of times in a row that the rate was halved. */
   #strikes = 0;
-  /** When the rate was halved last, and the rate since then. */
+  /** The time at which the rate was last halved, and the rate to which it was halved. */
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
-  /** The reason that was given to the newest call of `endWaits`. */
+  /** The reason with which `endWaits` was last called. Requests that this call removed from the queue fail with this reason. */
   #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
@@ -219,8 +227,8 @@ export class Budget {
   }
 
   /**
-   * Adds an account to the budget, in which the smallest limits of all accounts apply. Returns a function that removes the
-   * account.
+   * Adds an account to the budget. Each limit of the budget is the smallest that one of its accounts sets. Returns a function
+   * that removes the account.
    */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
@@ -248,7 +256,8 @@ export class Budget {
         return;
       }
       const id = String((this.#tickets += 1));
-      // Give the queue a signal of its own: aborting the queue's signal would also end a request that was already sent.
+      // Do not pass `leaveQueue` to the queue. On an abort, the queue would also end the turn of a request that is already under
+      // way, and could then start too many requests at once.
       const leaving = new AbortController();
       const leave = (): void => leaving.abort();
       const endWait = (): void => {
@@ -296,7 +305,10 @@ export class Budget {
     if (this.refusesNow()) this.endWaits('throttled');
   }
 
-  /** Makes the next pause short again, after the service did not throttle a request that got its turn at `grantedAt`. */
+  /**
+   * Makes the next growing pause short again after a request that was not throttled. `grantedAt` is the time at which the request
+   * got its turn. A request from before the rate was last halved does not count.
+   */
   noteAccepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
   }
@@ -341,8 +353,8 @@ export class Budget {
   }
 
   /**
-   * Estimates how long a call waits for its turn: the pause, and the time for all announced calls that are at least as urgent.
-   * Calls can rely on half of the budget, because polls use at most the other half.
+   * Estimates how long a call waits for its turn: the rest of a pause, and the time for all announced calls that are at least as
+   * urgent (see `announce`). Calls can rely on half of the budget, because polls use at most the other half.
    */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
@@ -408,7 +420,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Counts a request that starts now, and returns the monotonic time of its start. */
+  /** Records that a request starts now, and returns the monotonic time. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -438,8 +450,8 @@ const share = 0.2;
 const pressingWeight = 4;
 
 /**
- * The weight of a rate-limited read in the part of the budget that such reads share; the weight is 0 while no Kubernetes object
- * uses the read.
+ * How much a rate-limited read counts when such reads share their part of the request budget; 0 while no Kubernetes object uses
+ * the read.
  */
 interface Weighed {
   weight: number;
@@ -457,7 +469,7 @@ export class RateLimitedShare {
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Adds or updates a read; a pressing read, such as of a firing alert, counts as four calm reads. */
+  /** Adds a read or changes its weight. A pressing read, such as that of a firing alert, counts as four calm reads. */
   count(reading: Weighed, isPressing: boolean): void {
     if (reading.weight === 0) this.#reads += 1;
     this.#weigh(reading, isPressing ? pressingWeight : 1);
@@ -470,8 +482,8 @@ export class RateLimitedShare {
   }
 
   /**
-   * Returns the shortest interval that the budget allows for a calm read, which is any read that is not pressing. The read may
-   * ask for a longer interval.
+   * Returns the shortest interval that the budget allows for a calm read, such as that of an alert that is not firing. The read
+   * itself may ask for a longer interval.
    */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);

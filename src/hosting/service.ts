@@ -46,7 +46,7 @@ interface Door {
   users: number;
 }
 
-/** Opens clients of the hosting service, and can also set the metrics of all open clients. */
+/** Opens clients of the hosting service, one for each account, and can update the metrics of all open clients. */
 export interface MeasuredHosting extends Hosting {
   readonly measure: () => void;
 }

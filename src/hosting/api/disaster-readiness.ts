@@ -434,8 +434,8 @@ export function drPointsOf(accountId: string, configurationId: string): Read<Poi
     ...cursorList<PointItem>('/disaster-readiness/points', { accountId, configurationId }),
     items: pointsIn,
     idOf: (point) => `${point.selectedOperationId}/${point.pointId}`,
-    // Poll only every hour, because each poll reads many pages and status shows only twenty recovery points. After a known
-    // change, the operator requests a fresh list at once.
+    // Poll only every hour, because each poll reads many pages and status shows only twenty recovery points. When the operator
+    // knows of a change, it requests a fresh list at once.
     pace: 'hourly',
   };
 }

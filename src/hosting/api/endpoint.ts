@@ -23,7 +23,7 @@ export const number = z.number();
 /** The schema of a string that is not empty. */
 export const Text = z.string().min(1).max(65_536);
 
-/** The schema of a string that may be empty, for fields in which the service gives the empty string a meaning. */
+/** The schema of a string that may be empty, for fields in which the empty string has a meaning in the service. */
 export const AnyText = z.string().max(1_048_576);
 
 /** The schema of a string that may be secret: a `Secret` or a plain string. */

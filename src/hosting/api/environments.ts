@@ -69,12 +69,15 @@ const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
 /**
- * Deploys an image to an environment. Each call creates a content version, so after a lost answer the operator looks for a new
- * content version.
+ * Deploys an image to an environment. Each call creates a content version. If the response was lost, the operator looks for a new
+ * content version to find out whether the call was carried out.
  */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 
-/** Builds an environment from its configured git branch. Each call may create a content version. */
+/**
+ * Builds an environment from its configured git branch. Each call may create another content version, which is a version that can
+ * be deployed or rolled back to.
+ */
 export const postAppEnvBuild = endpoint('POST', '/app-env/build', 'create', Build);
 
 /**

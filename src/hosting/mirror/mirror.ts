@@ -58,13 +58,13 @@ export class Mirror {
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
-    // The cast is safe: all reads with the same key come from one function, so their items have the same type.
+    // The cast is safe: all reads with the same key are built by the same function, so their items have the same type.
     return reading?.snapshot as Snapshot<Item> | undefined;
   }
 
   /**
-   * Returns why reading a list has failed since the newest complete list; undefined if no read failed. While the service still
-   * asks for a pause, a failure by throttling counts as new.
+   * Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. During a long pause of
+   * the service, a throttled read counts as failing now, since another read would fail in the same way.
    */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
@@ -148,16 +148,17 @@ export class Mirror {
     this.#readings.delete(reading.read.key);
   }
 
-  /** Sets the timer for the next list of a read, or for forgetting a read that no object uses. */
+  /** Sets the timer for a read: for its next list, or for the time at which the read is forgotten because no object uses it. */
   #arm(reading: Reading): void {
     if (this.#closed || reading.isUnderWay) return;
     reading.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // Reserve no times for reads during a pause: all reads would be sent together when the pause ends.
+    // Reserve no times for reads during a pause, or all these reads would be sent together when the pause ends.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
     else {
-      // Give up the reserved time: reads whose times passed during the pause would all begin together at the end of the pause.
+      // Do not keep the time that was reserved for this read before the pause. All reads whose times passed during the pause
+      // would begin together at its end.
       reading.place = undefined;
       if (reading.dueAt < heldUntil) this.#tellHeld(reading);
     }
@@ -172,14 +173,17 @@ export class Mirror {
     }
   }
 
-  /** Tells the Kubernetes objects that wait for a list that the service asked for a pause. */
+  /** If Kubernetes objects wait for this list, informs them that the service asked for a pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
     this.#around.onList(reading.read.key, none, reading.problem);
   }
 
-  /** Postpones the lists that Kubernetes objects wait for to the end of a pause. */
+  /**
+   * Called when the service asks for a pause. During a long pause, no list is read; lists that Kubernetes objects wait for are
+   * read after the pause.
+   */
   #throttled(): void {
     for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
   }
@@ -224,8 +228,8 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A list that did not begin is not a failure when no object waits for the list: the service asked for a pause, or no object
-    // needs the list any more.
+    // A list that was not started is no failure if no Kubernetes object waits for it. Either the service had asked for a pause,
+    // or the list is not needed any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);
@@ -269,7 +273,10 @@ export class Mirror {
     return reading.problem;
   }
 
-  /** Reports a refused token once for each read. When the service accepts the token again, all these reads begin at once. */
+  /**
+   * When the service begins to refuse the token, reports this once for each list. When the service accepts the token again, at
+   * once reads all needed lists that had failed because of the token.
+   */
   #tokenChanged(): void {
     if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;
@@ -308,7 +315,7 @@ function collectionOf(key: string): string {
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of rate-limited reads for each interval, in ms, that the reads ask for. */
+  /** The number of rate-limited reads that ask for each interval. The key is the interval, in ms. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
@@ -358,8 +365,8 @@ class Schedule {
   }
 
   /**
-   * Postpones a rate-limited read that is due to the time that is reserved for the read, unless a Kubernetes object waits for
-   * the read.
+   * Delays a rate-limited read that is due until the time that is reserved for it. A read for which a Kubernetes object waits is
+   * not delayed.
    */
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;

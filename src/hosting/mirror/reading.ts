@@ -7,7 +7,10 @@ import { growingMs } from '../../base/time.ts';
 import { groupId, type Read, type ReadProblem, type Request, type Snapshot } from '../../engine/ports.ts';
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
-/** By how many ms `begunAt` of a snapshot is earlier than the true start of its list. */
+/**
+ * The number of ms by which `begunAt` of a snapshot is earlier than the true start of its list. A list that starts in the tick in
+ * which a write ends then counts as older than the write.
+ */
 export const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
@@ -21,33 +24,39 @@ export const nothing = (): void => undefined;
 
 /** The state of one polled list of the service, and the time at which the list is read next. */
 export class Reading {
-  /** The newest description of the read; a changed spec may ask for another interval. */
+  /** The newest definition of this read. It is replaced when a changed spec asks for another interval. */
   read: Read;
   followers = 0;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
-  /** The digest of the newest complete list. */
+  /** A hash of all pages of the newest complete list. If the next list has the same hash, its items are not parsed again. */
   digest: string | undefined;
-  /** The number of pages that were read of the newest list, whether or not the list is complete. */
+  /** The number of pages of the newest list that were read, whether or not the list is complete. */
   pages = 1;
   /** The requests per second that the budget reserves for polling this read. */
   planned = 0;
   /** The number of lists that failed in a row. */
   failures = 0;
   wantedSince = Number.NEGATIVE_INFINITY;
-  /** The greatest urgency of all requests for a fresher list. */
+  /** The greatest urgency with which a newer list was asked for. */
   urgency: 'edit' | 'wait' = 'edit';
   pollAt = Number.NEGATIVE_INFINITY;
   /** Monotonic time before which no list begins, even if a Kubernetes object waits for a list. */
   notBefore = Number.NEGATIVE_INFINITY;
-  /** The time at which the newest list began, and the number of lists that closely followed each other up to then. */
+  /**
+   * The time at which the newest list began, and how many times in a row a list began less than 4 seconds after the one before
+   * it.
+   */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
   /** The interval, in ms, at which Kubernetes objects want a rate-limited read to be repeated; undefined for other reads. */
   wishMs: number | undefined;
-  /** The weight of this read in the part of the budget for rate-limited reads; 0 while no Kubernetes object uses the read. */
+  /**
+   * How much this read counts when rate-limited reads share their part of the request budget; 0 while no Kubernetes object uses
+   * the read.
+   */
   weight = 0;
-  /** Monotonic time at which a rate-limited read that is due may begin; undefined while no time is reserved for it. */
+  /** The monotonic time that is reserved for a rate-limited read that is due; undefined while no time is reserved. */
   place: number | undefined;
   /** True while a list is being read or waits for its turn in the budget. */
   isUnderWay = false;
@@ -60,7 +69,9 @@ export class Reading {
     this.usedAt = now;
   }
 
-  /** True while a Kubernetes object needs this read and the read is repeated by itself (its pace is not `onDemand`). */
+  /**
+   * True while a Kubernetes object needs this read and the read is repeated without being asked for (its pace is not `onDemand`).
+   */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }
@@ -92,7 +103,7 @@ export class Reading {
     return Math.max(Math.min(polled, wanted), this.notBefore);
   }
 
-  /** Records that a list begins now. */
+  /** Records that the operator begins to read the list now. */
   noteList(now: number): void {
     const { at, streak } = this.newest;
     this.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
@@ -107,7 +118,7 @@ export type Listed<Item> =
       readonly complete: true;
       /** All items by id; undefined when every page has the same bytes as in the previous list. */
       readonly items: ReadonlyMap<string, Item> | undefined;
-      /** A hash of all pages: equal lists have equal digests. */
+      /** A hash of all pages of the list. Two lists with equal pages have the same hash. */
       readonly digest: string;
       readonly pages: number;
       readonly dateMs: number | undefined;
@@ -205,8 +216,8 @@ export function merged<Item>(
 }
 
 /**
- * Adds group ids to the ids of changed items: the groups, such as the app of an environment, to which the changed items belong
- * now or belonged before.
+ * Adds the ids of groups to the ids of changed items. Such a group contains, for example, all environments of one app. Counted
+ * are the groups to which the changed items belong now or belonged before.
  */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,

@@ -21,7 +21,7 @@ export interface HostRules {
   readonly noProxy?: string | undefined;
 }
 
-/** The parts of an allowed base URL. */
+/** The parts of a base URL that the host rules allow. */
 export interface BaseUrl {
   readonly origin: string;
   /** The host, with the port unless the port is the scheme's default. */

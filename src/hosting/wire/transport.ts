@@ -13,6 +13,8 @@ import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, t
 import type { Wire, WireRequest, WireResponse } from './wire.ts';
 
 // ---- sending one request ---------------------------------------------------------------------------------------
+//
+// Checks one request, sends it within its deadline, and describes the response or the failure.
 
 const prefix = '/api/public/v1';
 
@@ -25,7 +27,7 @@ export interface Target {
   readonly caBundle: string | undefined;
 }
 
-/** Limits of one request to the service. */
+/** Options of one request to the service: its deadline, and a last check before it is sent. */
 export interface ExchangeOptions {
   /** Called immediately before the request is sent, in the same tick. Returns the reason if the request must not be sent. */
   readonly mayStart?: () => string | undefined;
@@ -43,7 +45,7 @@ export type Seen =
   | { readonly was: 'heldBack'; readonly why: 'throttled' | 'unauthorized'; readonly message: string }
   | Answer;
 
-/** A complete response. */
+/** A complete response of the service, with its parsed body. */
 export interface Answer {
   readonly was: 'answer';
   readonly status: number;
@@ -53,7 +55,7 @@ export interface Answer {
   readonly empty: boolean;
   /** True when the status or the body reports a failure. */
   readonly saysNo: boolean;
-  /** A hash of the body. */
+  /** A hash of the body, to notice that two responses have the same body. */
   readonly digest: string;
   readonly dateMs: number | undefined;
   readonly retryAfterMs: number | undefined;
@@ -175,7 +177,9 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
   };
 }
 
-// ---- the meaning of answers ------------------------------------------------------------------------------------
+// ---- the meaning of responses ----------------------------------------------------------------------------------
+//
+// Maps each response, and each failure, to an outcome for the caller: for example carried out, refused or unknown.
 
 type Meaning = Exclude<Outcome['is'], 'notExecuted'> | 'throttled' | 'unauthorized' | 'forbidden';
 
@@ -271,12 +275,14 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
   }
 }
 
-/** Returns the reason why a page of a list failed; undefined when the page arrived. */
+/** Returns why a page of a list could not be read; undefined when the page was read. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
 }
 
 // ---- the header Retry-After ------------------------------------------------------------------------------------
+//
+// In this header the service says how long the operator has to wait before its next request.
 
 /** The longest pause that a `Retry-After` header can cause: 15 minutes. */
 export const longestPauseMs = 15 * 60_000;
@@ -343,8 +349,8 @@ export function shownText(text: string, credential: Secret): string {
 }
 
 /**
- * Copies a value and replaces each string in the value. `name` is the field that contains the string or the string's list. A
- * string for which `replaced` returns undefined is left out.
+ * Copies a value and replaces each string in it by what `replaced` returns. `name` is the field that contains the string, or that
+ * contains the list with the string. If `replaced` returns undefined, the string is left out.
  */
 function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
   if (typeof value === 'string') return replaced(value, name);

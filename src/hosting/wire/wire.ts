@@ -1,9 +1,9 @@
 /**
- * The wire sends one HTTP request and receives the answer. Tests may pass a wire without sockets.
+ * The wire sends one HTTP request and receives the response. Tests may pass a wire without sockets.
  *
- * The real wire uses undici: HTTP/1.1, no redirects, no retries, answers of at most 8 MiB, no compression. For each origin and set
- * of trusted certificates there are two connection pools, one for reads and one for writes. Idle connections for writes close
- * after a second, because a write on a connection that the server is just closing would be in doubt.
+ * The real wire uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For each origin and
+ * set of trusted certificates there are two connection pools, one for reads and one for writes. Idle connections for writes close
+ * after a second. If the server closed a connection just when a write is sent, the outcome of the write would be unknown.
  */
 import type { Request } from '../../engine/ports.ts';
 import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
@@ -26,20 +26,20 @@ export interface WireRequest {
   readonly caBundle: string | undefined;
   /** Called exactly once, immediately before the request is sent. Returns the reason if the request must not be sent. */
   readonly start: () => string | undefined;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborted when the request's deadline has passed. */
   readonly signal: AbortSignal;
 }
 
-/** A complete response. */
+/** A complete HTTP response. */
 export interface WireResponse {
   readonly status: number;
-  /** The headers by lower-case name. */
+  /** The response headers, by lower-case name. */
   readonly headers: ReceivedHeaders;
   /** The body without a byte order mark; undefined when it is not valid UTF-8. */
   readonly text: string | undefined;
 }
 
-/** The reason why no complete response arrived. If `start` was called, bytes may have been sent. */
+/** Why no complete response arrived. If `start` had been called, a part of the request may have been sent. */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
   /** A message written by the operator, which never quotes the server. */

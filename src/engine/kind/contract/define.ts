@@ -3,9 +3,9 @@ import type { Resource } from '../../ports.ts';
 import type { Pass } from './pass.ts';
 import type { Memory, Showing, Step } from './step.ts';
 
-/** The API group of every kind. */
+/** The API group of all custom resources of the operator. */
 export const group = 'apphosting.dev';
-/** The version of every kind. */
+/** The API version of all custom resources of the operator. */
 export const version = 'v1alpha1';
 
 /** Annotations by which users steer an object. */
@@ -23,7 +23,7 @@ export interface MaterialNeed {
   readonly key: string;
   /** The field of the spec that refers to the key, such as `webhook.url`; used in messages. */
   readonly field: string;
-  /** True when the object works without this key. */
+  /** True when the object can be reconciled without this key. */
   readonly optional?: boolean;
 }
 
@@ -34,9 +34,7 @@ export interface ReferenceNeed {
   readonly field: string;
   /** True when the kind's own code decides what to do while the referred object is not ready. */
   readonly optional?: boolean;
-  /**
-   * True when only the status of the referred object is needed, so that the referred object need not have an id yet.
-   */
+  /** True when only the status of the referred object is needed. The referred object then need not have an id yet. */
   readonly withoutId?: boolean;
 }
 
@@ -105,7 +103,10 @@ export interface KindDefinition<Spec, Facts> {
   readonly needs: (spec: Spec) => Needs;
   /** Maps field names of the service's API to paths of the spec, to translate messages of the service. */
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
-  /** Returns the ids in the service that an object's spec claims, besides the id in its status. */
+  /**
+   * Returns the ids of objects in the service that a spec claims for its resource. The id in status is claimed in any
+   * case.
+   */
   readonly claims?: (spec: Spec) => readonly string[];
   /**
    * Returns the ids of further objects that a resource created in the service, so that other resources can find their
@@ -134,7 +135,10 @@ export interface KindDefinition<Spec, Facts> {
   readonly show: (pass: Pass<Spec, Facts>) => Showing<Facts>;
 }
 
-/** A kind with any types of spec and status fields, as the engine and the generators use it. */
+/**
+ * A kind whose types of spec and status fields are left open, so that the engine and the generators can handle all
+ * kinds alike.
+ */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 
@@ -146,7 +150,10 @@ export function resourceOf(kind: AnyKind): Resource {
 /** The part of a kind's definition from which manifests and reference pages are generated. */
 export type KindIdentity = Omit<AnyKind, 'needs' | 'step' | 'show'>;
 
-/** Defines a kind of custom resource. The types of its spec and status fields follow from its schemas. */
+/**
+ * Defines a kind of custom resource, such as HostedApp. The types of the kind's spec and status fields follow from its
+ * schemas.
+ */
 export function defineKind<Spec, Facts>(kind: KindDefinition<Spec, Facts>): KindDefinition<Spec, Facts> {
   return kind;
 }

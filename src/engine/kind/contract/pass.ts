@@ -42,7 +42,7 @@ export interface View {
     read: Read<Item>,
     group: string,
   ): { readonly snapshot: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
-  /** Returns why a list could not be read again since its newest complete list; undefined if every read succeeded. */
+  /** Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. */
   problem(read: Read): ReadProblem | undefined;
 }
 
@@ -80,16 +80,19 @@ export interface AccountView {
   readonly acceptedMissing?: string | undefined;
 }
 
-/** An object to which the spec refers, after it was found. */
+/** Another Kubernetes object to which the spec refers, with its id in the service. */
 export interface Referred {
-  /** The id of the referred object in the service; empty only for a reference with `withoutId`. */
+  /**
+   * The id of the referred object in the service. Empty if it has no id yet, which only a reference with `withoutId`
+   * allows.
+   */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The generation of the referred object's spec that was applied last. */
+  /** The last generation of the referred object for which its whole spec was applied. */
   readonly applied?: number | undefined;
 }
 
-/** A resource related to the object for which a decision is made, for example one that uses the same account. */
+/** Another resource that is related to the object being reconciled, for example because it uses the same account. */
 export interface Related {
   /** The kind, namespace and name of the resource, such as `RecoveryActivation team/orders`. */
   readonly name: string;
@@ -108,7 +111,7 @@ export interface Related {
    * without such a call.
    */
   readonly begunMs?: number;
-  /** True for a one-time request that has ended. */
+  /** True if the resource is a one-time request that has ended. */
   readonly finished: boolean;
 }
 
@@ -126,7 +129,10 @@ export interface Orphan {
   readonly name: string;
 }
 
-/** The usage of an account: the resources that refer to the account, and its orphans. */
+/**
+ * The usage of an account: how many resources use it, and its orphans, which are objects in the service with an
+ * ownership mark of this operator but without a resource.
+ */
 export interface Usage {
   /**
    * The number of resources that wait because the token lacks a permission for their call, and a text for the first
@@ -156,27 +162,33 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly memory: Memory<Facts>;
   readonly account: AccountView;
   readonly view: View;
-  /** Returns an object to which the spec refers. Every needed reference exists, unless this object is being deleted. */
+  /**
+   * Returns a Kubernetes object to which the spec refers. A reference that is not optional may be missing only when
+   * this object is being deleted, or is only checked for a lost call.
+   */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
   /**
-   * Returns the other resource that claims this id of the service; undefined if no other resource does. With
-   * `goesFirst`, the other resource is older and therefore owns the id.
+   * Returns the oldest other resource of the same kind that claims this id of the service; undefined if no other
+   * resource does. `goesFirst` is true if that resource is older than this one and therefore owns the object.
    */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
   /** Counts the resources that use this account, and names the first few. Works for account resources only. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
-  /** Returns the usage of this account: resource counts and orphans. Present for account resources only. */
+  /**
+   * Returns the usage of this account: how many resources use it, and its orphans, which are objects in the service
+   * with an ownership mark of this operator but without a resource. Present for account resources only.
+   */
   readonly usage?: () => Usage;
   /**
-   * Returns a text for another resource that is creating an object of this name in this list of the service. The text
-   * contains the resource's name only if the resource is stuck.
+   * If another resource is creating an object of this name in this list of the service, returns a text for that
+   * resource, for messages. The text contains the resource's name only if that resource is stuck or was deleted.
    */
   readonly creating: (collection: string, name: string) => string | undefined;
   /**
-   * Returns the resources of some kind, in the same account, that name this id of the service. Absent where no resource
-   * can name such an id.
+   * Returns the other resources of a kind, in the same account, that claim this id of the service. Absent where no
+   * resource can claim such an id.
    */
   readonly related?: (kind: string, id: string) => readonly Related[];
   /**
@@ -191,24 +203,25 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /** The values that this process wrote to the object in the service; for each field only the newest. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /**
-   * The moment at which this process first saw the journal entry of the object, on the wall clock and on the monotonic
-   * clock.
+   * The moment at which this process first saw the object's journal entry, on the wall clock and on the monotonic
+   * clock. The time in which the call may still arrive is counted from then.
    */
   readonly journalSeen: Moment;
   /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
   readonly notes: Notes;
   /**
-   * Monotonic time since which this object waits for a read of the service; the time of this pass if it waits for none.
+   * Monotonic time at which the object first asked for the read of the service that it now waits for; the present time
+   * if it waits for no read.
    */
   readonly askedAt: number;
   /**
-   * Monotonic time since which this process knows the object. Undefined once this process has begun a call or
-   * reported a result for the object.
+   * Monotonic time at which this process first saw the object. Undefined once this process has begun a call or reported
+   * a result for the object, and undefined if a previous leader may have made calls for it.
    */
   readonly newSince?: number;
   /**
-   * Remaining time in which calls that must not be sent twice wait, because this process took over from a leader that
-   * did not release its lease.
+   * Remaining time in which calls that must not be sent twice have to wait. This process took over from a leader that
+   * did not release its lease, so calls of that leader may still arrive.
    */
   readonly takeOverMs: number;
   readonly horizonMs: number;
@@ -220,7 +233,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly marker: string;
   /**
-   * Removes known secrets from a text. Call this function before the text is cut. Absent where no secrets are known.
+   * Removes the account's credential from a text. Call this function before the text is cut, or a part of the
+   * credential could stay. Absent where there is no credential to remove.
    */
   readonly shown?: (text: string) => string;
   /** Returns the keyed fingerprint of a value, as `<keyId>:<digest>`. */

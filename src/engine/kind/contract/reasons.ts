@@ -7,7 +7,7 @@ export const reasons = {
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
   Paused: 'The annotation apphosting.dev/paused pauses this object; remove the annotation to continue.',
-  // Reasons of a resource that waits
+  // Reasons of the condition Ready while a resource waits for something
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The object is being created in the service.',
   Requesting: 'The request is written to status and is about to be sent to the service.',
@@ -88,14 +88,14 @@ export const reasons = {
     'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, are proved gone, or are accepted as gone.',
   JournalDamaged:
     'The journal in status (calls that must not happen twice) was changed by somebody and cannot be parsed; nothing is sent until status.internal.journal is removed.',
-  // Disaster recovery: reasons of a resource that waits
+  // Reasons of the condition Ready while a disaster-recovery resource waits for something
   Preparing: 'The service is still preparing the protection; recovery has not been ready yet.',
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
   OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:
     'The clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator knows neither the time of Kubernetes nor that of the service; nothing is sent until the clocks agree.',
   CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
-  // Disaster recovery: reasons for which a one-time request has ended without success
+  // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
     'The operator runs without --enable-activation (or without --enable-account-reset, which a wipe of the account needs), or the operator started after this resource was created: requests from before the start are never sent. Nothing was sent. Create another resource.',
   Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
@@ -109,7 +109,7 @@ export const reasons = {
     'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
   OperationNotActive: 'The service is not working on the operation that the spec names.',
   OperationFailed: 'The service ended the operation without the requested result.',
-  // Disaster recovery: reasons about a DisasterProtection
+  // Reasons in the conditions of a DisasterProtection
   ConfigurationGone:
     'The protection is gone from the service, and is not set up again until spec.enrollment is raised.',
   WipedByReset: 'A DisasterReset wiped the protection, which is not set up again until spec.enrollment is raised.',
@@ -129,7 +129,7 @@ export const reasons = {
   ActivationPossible: 'Nothing that the service shows prevents an activation.',
   NoRecoveryPoint: 'The service lists no recovery point.',
   NothingPending: 'The service shows no pending clean-up.',
-  // Disaster recovery: reasons about one-time requests
+  // Reasons in the conditions of a one-time disaster-recovery request
   Accepted: 'The service accepted the request.',
   NotSent: 'The request has not been sent to the service yet.',
   Promoted: 'The recovered environment is live.',
@@ -137,7 +137,7 @@ export const reasons = {
   ScheduleEstablished: 'The service also validates this configuration by schedule.',
   NoSchedule: 'The service does not validate this configuration by schedule yet.',
   Succeeded: 'The request succeeded.',
-  // Reasons of the condition Ready that say more than InSync
+  // Reasons of the condition Ready that are used in place of InSync, because they say more
   DeployAssumed:
     'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec or the annotation redeploy-at changes.',
   RolledBack:

@@ -13,15 +13,15 @@ import type { Reason } from './reasons.ts';
 export { mostExcluded } from '../schema/status.ts';
 
 /**
- * Says if this resource created the object in the service: Created (it did), Adopted (the object existed before), or
- * Presumed (it probably did; the answer of the create call was lost).
+ * Says whether this resource created the object in the service: Created (it did), Adopted (the object existed before),
+ * or Presumed (it probably did; the response to the create call was lost).
  */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** The data by which a created object is found when the answer to the create call was lost. */
+/** The data by which a created object is found if the response to the create call was lost. */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
-/** The entry in status that is written before a call that must not happen twice. */
+/** The journal entry of a call that must not happen twice. It is written to status before the call is sent. */
 export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /**
@@ -47,10 +47,10 @@ export interface Memory<Facts = unknown> {
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
   /**
-   * The generation whose whole spec was applied last, and keyed fingerprints of values that the service does not show.
+   * The last generation whose whole spec was applied, and keyed fingerprints of values that the service does not show.
    */
   readonly applied: Readonly<z.output<typeof Applied>> | undefined;
-  /** The kind's own status fields. */
+  /** The status fields that only this kind has. */
   readonly facts: Facts;
 }
 
@@ -67,41 +67,41 @@ export interface Call<Facts = unknown> {
   readonly words: string;
   readonly urgency: Urgency;
   /**
-   * The credential that sends the call: with `dangerous`, that of `spec.dangerousCredentialsRef`; if absent, that of
-   * `spec.credentialsRef`.
+   * With `dangerous`, the call is sent with the credential of `spec.dangerousCredentialsRef`, if the account has one.
+   * All other calls are sent with the credential of `spec.credentialsRef`.
    */
   readonly credential?: 'dangerous';
   /** The journal entry of a call that must not happen twice. It is written to status before anything is sent. */
   readonly journal?: Intent;
   /**
-   * True when the call sends what the existing journal entry describes. The outcome of the call is then the outcome of
-   * that entry.
+   * True when the call is another attempt of the call in the existing journal entry. The outcome of this attempt is
+   * then the outcome of the entry.
    */
   readonly resumes?: true;
   /**
-   * With `live`, the object is read from Kubernetes right before the call: its uid and generation must be unchanged,
-   * and it must be neither deleted nor paused. In the tick in which the call is sent, the kind must also still decide
-   * on exactly this call.
+   * With `live`, the object is read from Kubernetes right before the call. The call is sent only if the object has the
+   * same uid and generation, and is neither being deleted nor paused. At the moment of sending, the kind decides once
+   * more, and must decide on exactly this call.
    */
   readonly confirm?: 'live';
   /**
-   * Changes of memory that are written before the call, for the time in which its outcome is unknown. They are undone
-   * when the call was certainly not carried out.
+   * Changes to what status remembers, for the time in which the outcome of the call is unknown. They are written before
+   * the call. They are undone if the call was certainly not carried out.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
   /**
-   * Ids of the service that are locked during this call. The call is sent only if no other object's call has locked one
-   * of these ids since this object was last read.
+   * Ids in the service that are locked while this call is sent. The call is not sent if another Kubernetes object holds
+   * one of these locks, or released one only after this object last read the service.
    */
   readonly alone?: readonly string[];
   /**
-   * A read that must succeed with the credential of `spec.dangerousCredentialsRef` before this call is sent with that
-   * credential.
+   * A read that is sent before this call, with the credential of `spec.dangerousCredentialsRef`. The call is sent with
+   * this credential only if the read succeeds.
    */
   readonly proof?: Request;
   /**
-   * Returns the fields that this call writes, as the service will show them. They count more than reads that began
-   * before the call.
+   * Returns the fields that this call writes, with the values that the service will show. These values are believed
+   * more than a read that began before the call.
    */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /**
@@ -113,7 +113,7 @@ export interface Call<Facts = unknown> {
   readonly note?: (answeredAt: number) => Notes;
   /** A warning event that is published with the call, however the call ends. */
   readonly warns?: Told;
-  /** Returns an event to publish, made from the answer to the call. */
+  /** Returns an event to publish about the response to the call. */
   readonly tells?: (body: unknown) => Told | undefined;
   /**
    * Fields that this call corrects because somebody else changed them. Fields that need too many corrections in a short
@@ -123,11 +123,14 @@ export interface Call<Facts = unknown> {
   /** Returns the refusal that an answer contains although its HTTP status says success. */
   readonly saidNo?: (body: unknown) => string | undefined;
   /**
-   * A list that may show why the service rejects the call, and a function that returns the explanation once the list
-   * shows it.
+   * A list that may explain why the service rejects the call, for example by an object that already has the name. The
+   * function `shown` returns the explanation if the newest list contains it.
    */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
-  /** Returns a verdict for a refusal, where the general rules do not suffice. */
+  /**
+   * Returns what status says after a call without success, where the general rules do not suffice. Returns undefined
+   * where they do.
+   */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
 
@@ -142,7 +145,7 @@ export type Notes = Readonly<Record<string, number>>;
 /** The fields that every step may have besides its action. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
-  /** The new notes. Without this field the notes of earlier steps stay. */
+  /** The notes for the next step. Without this field, the notes of earlier steps stay. */
   readonly note?: Notes;
 }
 
@@ -164,14 +167,20 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
         readonly is: 'ready';
         readonly reason?: Reason;
         readonly message?: string;
-        /** Reconcile again after this long, even if nothing that was read has changed. Without this field, at the next resync. */
+        /**
+         * Reconcile again after this time, even if nothing that was read has changed. Without this field, the object is
+         * reconciled at the next resync.
+         */
         readonly retryInMs?: number;
       }
     | {
         readonly is: 'wait';
         readonly reason: Reason;
         readonly message: string;
-        /** Reconcile again after this long. Without this field, when something that was read changes, or at the next resync. */
+        /**
+         * Reconcile again after this time. Without this field, the object is reconciled when something that was read
+         * changes, or at the next resync.
+         */
         readonly retryInMs?: number;
         readonly awaits?: AwaitedRead;
       }
@@ -182,11 +191,11 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
 export type Step<Facts = unknown> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
-  /** Writes a call to the journal without sending the call. The next step reads again and then sends the call. */
+  /** Writes a call to the journal without sending it. The next step reads the service again and then sends the call. */
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
   /** Asks for a read that begins at or after `since` (monotonic). */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
-  /** Changes memory; then the kind decides its next step. */
+  /** Stores values about the object without a call to the service. Then the kind decides its next step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
@@ -220,12 +229,16 @@ export function about(type: string) {
 
 /** The part of status that a kind computes from its reads of the service. */
 export interface Showing<Facts = unknown> {
-  /** True when the object could not be read from the service this time. Status then keeps its conditions and lists. */
+  /**
+   * True when the object could not be read from the service in this reconcile. The conditions and lists in status then
+   * stay as they are.
+   */
   readonly unseen?: boolean;
   readonly facts: Facts;
   readonly conditions: readonly OwnCondition[];
   /**
-   * The differences from the spec. Each of the lists `drift`, `unverified` and `leftover` counts as empty when absent.
+   * The differences between the spec and the service. If `drift`, `unverified` or `leftover` is absent, that list is
+   * empty.
    */
   readonly drift?: readonly Drift[];
   readonly unverified?: readonly string[];

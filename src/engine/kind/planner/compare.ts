@@ -17,8 +17,9 @@ export interface Difference {
   /** The values of the spec for all fields that have a different value in the service. */
   readonly differing: Readonly<Record<string, Json>>;
   /**
-   * The values of the spec that were not sent yet. Contains only fields that the service never shows, and fields whose
-   * drift is only reported.
+   * The values of the spec that have not been sent to the service yet, by field. Contains only fields whose last sent
+   * value status remembers by a fingerprint: fields that the service does not always show, and all fields if drift is
+   * only reported.
    */
   readonly unsent: Readonly<Record<string, Json>>;
   /** The fingerprints of the spec's values, for those fields whose fingerprint is stored in status. */
@@ -28,8 +29,8 @@ export interface Difference {
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
   /**
-   * The fields whose newest value may still be overwritten by an older call that arrives late, each with the wall time
-   * after which that is impossible.
+   * The fields whose newest value may still be overwritten when an older call arrives late. For each field: the wall
+   * time after which the older call can no longer arrive.
    */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
@@ -130,8 +131,8 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
 }
 
 /**
- * Says if the value of a field that the service never shows was sent. `unknownKey` means that the stored fingerprint
- * was made with a key that the operator no longer has.
+ * Says whether the spec's value of a field was already sent, for a field that the service never shows. `unknownKey`
+ * means that this cannot be known, because the stored fingerprint was made with a key that the operator no longer has.
  */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
@@ -153,15 +154,16 @@ export function keyIdOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// A stored fingerprint also says how sure its value is. A value is in doubt (`?`) when the outcome of a call is unknown:
-//   `F`        the service answered that it accepted the value with fingerprint F
-//   `?S T>B`   a call from before time T with the value S has no answer yet; before that call, the fingerprint was B
-//   `?S T`     the outcome of that call will never be known; S is left out for several possible values, or an unknown value
-//   `@T F`     the service accepted F, but an older call with a different value may still arrive until time T; after T, F is
-//              sent once more
+// What is stored in status also says how certain the value is. `F` and `S` are fingerprints of values, `T` is a time:
+//   `F`        the service has accepted the value F
+//   `?S T>B`   a call that sends the value S, decided before the time T, got no response yet; `B` was stored before the call
+//   `?S T`     the outcome of that call will never be known; S is left out if several values are possible or none is known
+//   `@T F`     the service has accepted F, but an older call with a different value may still arrive until the time T; after
+//              T, F is sent once more
 //
-// Guarantees: a value whose outcome is unknown counts as unsent, so that the value of the spec is sent. A refusal restores the
-// fingerprint from before the newest call. A value that a late call may overwrite is sent again when that call can no longer arrive.
+// Guarantees: if the outcome of the call with a value is unknown, the value is treated as not sent, so that the value of the
+// spec is sent. After a refusal, status has the fingerprint from before the refused call again. A value that an older call may
+// overwrite is sent again when that call can no longer arrive.
 //
 // Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
 
@@ -170,21 +172,27 @@ type Applied = Memory['applied'];
 
 const doubt = '?';
 const late = '@';
-/** Stands in place of the time in the fingerprint of a call that cannot overwrite anything, however late it arrives. */
+/**
+ * Stands in a fingerprint in place of the time of a call. It marks a create call, which cannot overwrite a value,
+ * however late it arrives.
+ */
 const harmless = 'never';
 /**
  * Times in fingerprints are rounded up to a multiple of this many horizons (`--horizon-seconds`), so that repeated
- * tries do not change status.
+ * attempts of a call do not change status each time.
  */
 const stepHorizons = 5;
 
-/** True when a call with an unknown outcome may have changed the value in the service. */
+/**
+ * True for the fingerprint of a field whose value in the service is uncertain, because a call with an unknown outcome
+ * may have changed the value.
+ */
 export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
 }
 
 /**
- * A call whose answer was lost: the fingerprint of the value that it sent, and the time at which it was decided, if
+ * A call whose response was lost: the fingerprint of the value that it sent, and the time at which it was decided, if
  * known.
  */
 interface Lost {
@@ -201,15 +209,15 @@ interface Sending {
 }
 
 /**
- * Splits the fingerprint of a field with an unfinished call into two parts: the call, and the fingerprint from before
- * the call.
+ * Splits the fingerprint of a field with an unfinished call into two parts: the value and time of the call, and the
+ * fingerprint from before the call.
  */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(print) ? print.indexOf('>') : -1;
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses the fingerprint of a field whose value is in doubt, because the answer of a call was lost. */
+/** Parses the fingerprint of a field whose value is uncertain, because the response to a call was lost. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };
@@ -236,7 +244,10 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
   return wallMs === undefined ? harmless : isoSeconds(Math.ceil(wallMs / stepMs) * stepMs);
 }
 
-/** Records that the outcome of these fields, and of the fields of the newest call, will never be known. */
+/**
+ * Records that the outcome of the newest call will never be known. The values of the fields that it sent, and of the
+ * given fields, stay uncertain.
+ */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
   const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
@@ -245,8 +256,8 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
 }
 
 /**
- * Records in a fingerprint that the outcome of its unfinished call will never be known. If the answer of an earlier
- * call was lost too, either value may arrive.
+ * Records in a fingerprint that the outcome of its unfinished call will never be known. If an earlier call may still
+ * set a different value, the fingerprint no longer says which value was sent.
  */
 function withoutEnd(print: string): string {
   const open = underWay(print);
@@ -267,7 +278,8 @@ export function notDone(applied: Applied): Applied {
 }
 
 /**
- * Returns until when an older call may still overwrite the value of a field, and the fingerprint of the newest value.
+ * Returns the time until which an older call may still overwrite the value of a field, and the fingerprint of the
+ * newest value. Returns undefined if no older call may do so.
  */
 function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
   if (print?.startsWith(late) !== true) return undefined;
@@ -276,8 +288,8 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
 }
 
 /**
- * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint that was
- * stored when the call was decided; it tells if an older call with a different value may still arrive.
+ * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint from
+ * before the call. It shows whether an older call with a different value may still arrive.
  */
 function taken(print: string, before: string | undefined, pass: Pass): string {
   const untilMs = mayArriveUntil(print, before, pass);
@@ -296,8 +308,8 @@ function mayArriveUntil(print: string, before: string | undefined, { wallMs, cal
 
 // ---- fingerprints of what was applied --------------------------------------------------------------------------
 //
-// Fingerprints of what was applied. They tell which values were sent for fields that the service never shows, and which
-// fields the service keeps although the spec no longer has them.
+// These fingerprints tell which values were sent for fields that the service never shows. They also tell which fields
+// still have a value in the service although the spec no longer sets them.
 
 /**
  * Returns the fields that are no longer in the spec but keep their value in the service, because the API has no way to
@@ -312,8 +324,8 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
 }
 
 /**
- * Returns the fingerprints of the spec's values after an answer. If an older call may still overwrite a value, its
- * fingerprint also contains until when.
+ * Returns the fingerprints of the spec's values after a success. If an older call may still overwrite a value, its
+ * fingerprint also says until when.
  */
 function afterAnswer(
   pass: Pass,
@@ -347,22 +359,19 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   };
 }
 
-/** Returns the fingerprints of these values. */
+/** Returns the fingerprint of each of these values, by field. */
 export function printsOf(pass: Pass, values: Fields): Prints {
   return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/**
- * Returns the fingerprints to remember when the whole spec was applied. `sent` has the fields of the call that was
- * answered.
- */
+/** Returns the fingerprints to store after the whole spec was applied. `sent` has the fields of the last call. */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   // Also keep the fingerprints of fields that are no longer in the spec but keep their value in the service.
   const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
   return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
-/** Returns the fingerprints to remember when only these fields were applied so far. */
+/** Returns the fingerprints to store after only these fields of the spec were applied. */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
@@ -377,10 +386,12 @@ export function only<Value>(
 }
 
 /**
- * Returns the fingerprints to remember for an object that was adopted and read for the first time. With drift `Report`,
- * all fields that the service shows count as applied. If the spec names the id and equals all shown fields, the fields
- * that the service never shows count as applied too, so that nothing is sent before the spec changes. Returns undefined
- * when there is nothing to remember.
+ * Returns the fingerprints to store after the first read of an adopted object; undefined when there is nothing to
+ * store.
+ *
+ * With drift `Report`, all fields that the service shows count as applied. The fields that the service never shows
+ * count as applied if `spec.externalId` names the object and all other fields equal the spec. So nothing is sent before
+ * the spec changes.
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */
@@ -396,6 +407,8 @@ export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Differ
 }
 
 // ---- the operator's key ----------------------------------------------------------------------------------------
+//
+// The operator has one secret key. With it, the operator makes fingerprints and signs its ownership marks.
 
 const base32 = 'abcdefghijklmnopqrstuvwxyz234567';
 const nameLength = 12;

@@ -74,8 +74,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /**
- * Decides the step when the list shows an object of the wanted name that no resource owns. Returns undefined if the
- * object does not exist any more, so that only an outdated list shows it.
+ * Decides the next step when a list contains an object that has the wanted name but no owner. Returns undefined if a
+ * read of the object itself shows that it is gone, so that the list is outdated.
  */
 function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
@@ -88,15 +88,18 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * Returns since when a list must have begun to prove that nothing was created for this resource yet. For a kind with
- * ownership marks this is the time since which this process knows the resource, so that many new resources can share
- * one list.
+ * Returns the time at which a list must have begun, at the earliest, to prove that nothing was created for this
+ * resource yet. For a kind with ownership marks, this is the time at which this process first saw the resource. One
+ * list then suffices for many new resources.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
-/** Builds the call that creates the object, with the data by which the object is found when the answer is lost. */
+/**
+ * Builds the call that creates the object. The journal entry of the call has the data by which the object is found if
+ * the response is lost.
+ */
 function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
   const request = plan.requests.create(pass, fields);
@@ -106,7 +109,8 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
   const prints = printsOf(pass, Object.fromEntries(remembered));
   const wanted = plan.desired(pass);
-  // Fields that the create call does not accept are sent later. Until then the spec's generation is not fully applied.
+  // Fields that the create call does not accept are sent by a later update. Until then, the spec is not completely
+  // applied.
   const isWhole = plan.afterCreation?.every((field) => wanted[field] === undefined) ?? true;
   const generation = isWhole ? pass.subject.generation : -1;
   return {
@@ -131,7 +135,8 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       }),
       committed: (body) => {
         const id = plan.requests.idOfCreated(body);
-        // An answer with the id of some other object proves nothing. A proxy's cache may give such an answer.
+        // A response may contain the id of a different object, for example from the cache of a proxy. Such a response
+        // proves nothing.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
         return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
@@ -183,7 +188,10 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 //
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
-/** Returns what to remember of an object whose id has just been bound to the resource. */
+/**
+ * Returns the values to store in status when a resource is bound to an object of the service: the id of the object, who
+ * created it, and its account. The journal entry is removed.
+ */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
@@ -214,7 +222,7 @@ export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Ado
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** Returns a verdict if the resource may adopt nothing; undefined if it may adopt an object by id. */
+/** Stalls a resource that may not adopt any object. Returns undefined if the resource may adopt an object by its id. */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
@@ -245,9 +253,9 @@ export function isOfAccount(
 // Handles a create call whose outcome is unknown: finds the object that the call created, or proves that the call
 // created nothing.
 //
-// Guarantees: nothing is sent until the object is found, or until a complete list shows no such object. That list must
-// begin when the call can no longer arrive. An object that is only possibly the created one is neither bound nor
-// deleted.
+// Guarantees: nothing is sent until the object is found, or until a complete list does not contain such an object. That
+// list must begin after the time at which the call can no longer arrive. If it is not certain that an object is the
+// created one, the object is neither bound nor deleted.
 //
 // Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
 
@@ -265,7 +273,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     snapshot.dateMs === undefined ? undefined : snapshot.dateMs + Math.max(0, settledAt - snapshot.begunAt);
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
   // If the operator's key was lost since the call, the ownership mark of the created object is unknown. Then the object
-  // is recognised by name and time, as for kinds without marks.
+  // is recognised by its name and creation time, as for kinds without marks.
   const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
@@ -300,25 +308,25 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   return create(plan, pass, intent, entry.attempt + 1);
 }
 
-/** True if the spec has changed since the create call without an answer, and now asks for a different object. */
+/** True if the spec has changed since a create call that got no response, and now asks for a different object. */
 function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
 /**
- * Returns the fields that the create call with the lost answer sent; undefined when the spec or a Secret has changed
- * since then.
+ * Returns the fields that were sent by a create call whose response was lost. Returns undefined when the spec or a
+ * Secret has changed since then.
  */
 function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A create call whose answer was lost, and the fields that the call sent. */
+/** A create call whose response was lost, with the fields that the call sent. */
 type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if the name and fields of an object fit the create call whose answer was lost. */
+/** True if the name and fields of an object fit a create call whose response was lost. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
@@ -328,7 +336,7 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
   );
 }
 
-/** True if an object's creation time fits the create call whose answer was lost, by the service's own clock. */
+/** True if an object's creation time, by the service's own clock, fits a create call whose response was lost. */
 function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean {
   const createdAt = plan.createdAtOf(item);
   if (createdAt === undefined) return true;
@@ -339,15 +347,18 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
 }
 
 /**
- * Stalls if an object fits a create call with a lost answer in everything except the creation time. The service may
- * have several clocks that differ.
+ * Stalls if an object fits a create call whose response was lost, except that its creation time does not fit. The time
+ * proves nothing, because the service may have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
   const message = `${plan.noun} ${id} may be the result of a create call that got no answer, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
-/** Ends a deletion without deleting any of the objects that a create call with a lost answer may have created. */
+/**
+ * Ends the deletion of a resource whose create call got no response. All objects that the call may have created stay in
+ * the service, because it is unknown which of them it created.
+ */
 function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
   const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call without an answer may have created one of these objects as ${noun} "${name}"`;
   return { is: 'release', stays };

@@ -25,7 +25,8 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * After a take-over, waits until calls of the previous leader can no longer arrive. `held` names the action that waits.
+ * After this process has become leader, waits until calls of the previous leader can no longer arrive. `held` says for
+ * the message what waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
@@ -37,8 +38,8 @@ export function takingOver(
 }
 
 /**
- * Waits or reads until two reads, far enough apart, have not found an object; then returns undefined. `note` is the
- * name under which the time of the first such read is noted.
+ * Waits or reads again until two reads that began at least `apartMs` apart have not found an object. Then returns
+ * undefined. `note` is the name under which the time of the first of these reads is remembered.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
@@ -92,8 +93,9 @@ export function readTwice<Item>(
 }
 
 /**
- * Releases a resource whose object was inside a container that is gone, such as an alert in a deleted environment. Two
- * answers must agree: the service refuses the list inside the container, and no longer lists the container itself.
+ * Lets a deleted resource go without a call to the service if the container of its object is gone: for example an alert
+ * whose environment was deleted. Two responses must show this: the service refuses to list the objects in the
+ * container, and its list of containers does not have this container any more.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -119,7 +121,8 @@ export function readOf(
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
   if (problem.why !== 'throttled') return { is: 'wait', ...unreadable[problem.why], message };
   const pause = longPause(pass);
-  // Do not mention a short pause in status, unless the object has already waited for longer than a short pause.
+  // Do not mention a pause of less than 10 seconds in status, unless the object itself has already waited for 10
+  // seconds.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
   return {
     is: 'wait',
@@ -128,7 +131,7 @@ export function readOf(
   };
 }
 
-/** The reasons and pauses for a resource that waits because a list cannot be read. */
+/** For each reason why a list cannot be read: what status says and, for some reasons, after how long to try again. */
 const unreadable = {
   unauthorized: { reason: 'AccountNotReady' },
   hostNotAllowed: { reason: 'AccountNotReady' },
@@ -139,8 +142,8 @@ const unreadable = {
 } as const satisfies Readonly<Record<Exclude<ReadProblem['why'], 'throttled'>, object>>;
 
 /**
- * Asks for the first of these lists that was neither read nor refused yet; returns undefined when there is no such
- * list.
+ * Asks for the first of these lists that has not been tried yet: it was neither read nor did reading it fail. Returns
+ * undefined when there is no such list.
  */
 export function readUnread(
   pass: Pass<unknown, unknown>,
@@ -192,14 +195,17 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 // Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
 
 /**
- * Returns the earliest time at which a read may begin that shows the effect of a journalled call after the service
- * refused it. The notes keep this time for the next step.
+ * Returns the time at which the service refused the call in the journal; negative infinity if it did not refuse the
+ * call. Only a read that begins later shows whether an earlier attempt of the call was carried out.
  */
 export function sinceNo({ memory, notes, askedAt }: Pass): number {
   return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
 }
 
-/** Adds to the notes of a step the time that `sinceNo` returns. */
+/**
+ * Adds to the notes of a step the time at which the service refused the call in the journal, so that later steps still
+ * know the time.
+ */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
   return { ...step, note: { ...(step.note ?? pass.notes), saidNoAt: sinceNo(pass) } };
@@ -208,8 +214,8 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 const recheckMs = 300_000;
 
 /**
- * Before a refused call is repeated, reads the objects that the call names. Returns undefined when none of them is
- * missing.
+ * Checks after a refusal that the resource's own object and all objects that the call names still exist, before the
+ * call is sent again. Returns undefined if none of them is missing.
  */
 export function lookAfterDenial(
   plan: ObjectPlan,
@@ -234,8 +240,9 @@ export function lookAfterDenial(
 }
 
 /**
- * Returns the verdict for a refusal that a missing object may explain: after the first refusal look for that object,
- * after the second stall. Returns undefined for any other refusal.
+ * Decides what to do after a refusal that may be due to a missing object. After the first refusal, the operator reads
+ * the service to find out which object is missing; after the second, the resource stalls. Returns undefined for any
+ * other refusal.
  */
 export function denied(
   plan: ObjectPlan,

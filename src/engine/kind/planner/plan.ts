@@ -19,14 +19,15 @@ export interface Lifecycle {
 }
 
 /**
- * What is known of an object in the service: the item in the list, and its fields with the operator's own newer writes.
+ * What is known of an object in the service: the item as it was read, and its fields. Values that the operator has
+ * written since the read replace the values that were read.
  */
 export interface Sight<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
 }
 
-/** An object of the service that is named in a call for some other object. */
+/** Another object in the service that the calls for this object name, such as the contact point of an alert. */
 export interface Named {
   readonly id: string;
   readonly single: Read;
@@ -45,9 +46,9 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
   /**
-   * Returns the container of the object, such as the environment of an alert: the list that shows the container, and
-   * the container's id in that list. The id is empty if a reference to the container is gone, so that the id cannot be
-   * known.
+   * Returns the container of the object, such as the environment of an alert: a list of the service that contains the
+   * container, and the id of the container. The id is empty if it cannot be known, because a resource to which the spec
+   * refers is gone.
    */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
@@ -91,7 +92,10 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * field is always stored.
    */
   hiddenAtTimes?(field: string): boolean;
-  /** True for a field that a different resource manages now. The value in this spec counts as sent. */
+  /**
+   * True for a field that another resource now sets in the service. The value in this spec is then not sent; it counts
+   * as sent already.
+   */
   sentElsewhere?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**
    * True for a field that the service shows and whose fingerprint is stored too, to notice when the spec no longer has
@@ -124,11 +128,17 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
      * fields are sent in one call.
      */
     updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
-    /** Returns the ids of the service that are locked during an update; see `Call.alone`. */
+    /**
+     * Returns the ids in the service that are locked while an update is sent, so that no other Kubernetes object sends
+     * a call for the same id; see `Call.alone`.
+     */
     updateAlone?(pass: Pass<Spec, Facts>): readonly string[];
-    /** Returns the kind's status fields that the answer to an update gives. */
+    /** Returns the kind's status fields that follow from the response to an update. */
     learnedByUpdate?(body: unknown, changed: Fields, pass: Pass<Spec, Facts>): Facts;
-    /** Returns the kind's status fields to remember until the answer to an update arrives. */
+    /**
+     * Returns the kind's status fields to store before an update is sent. They apply until the response to the update
+     * arrives.
+     */
     supposedOfUpdate?(changed: Fields, pass: Pass<Spec, Facts>): Facts;
     remove(id: string): Request;
   };
@@ -137,8 +147,8 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   /** Says what stays in the service after the object was deleted. */
   staysBehind?(pass: Pass<Spec, Facts>): string | undefined;
   /**
-   * Returns the next step when the object in the service equals the spec. Without this function the object is then
-   * ready.
+   * Returns the next step when the object in the service equals the spec. For a kind without this function, the object
+   * is then ready.
    */
   settle?(pass: Pass<Spec, Facts>, seen: Sight<Item>): Step<Facts>;
   facts(pass: Pass<Spec, Facts>, seen: Sight<Item>): Facts;

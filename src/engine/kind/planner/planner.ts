@@ -76,7 +76,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // The answer to a change was lost. Only a read that began after the change shows whether the change must be sent
+  // The response to a change was lost. Only a read that began after the change shows whether the change must be sent
   // again.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
@@ -113,13 +113,13 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const drifted = Object.keys(difference.differing);
   const message = `the service differs from the spec in ${drifted.join(', ')}; the difference is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  // Reconcile again after one poll interval while the service refuses the list: after a few intervals the object is
+  // While the service refuses the list, reconcile again after each poll interval. After a few intervals, the object is
   // read by its id instead.
   const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
   return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
 
-/** Waits while an older change whose answer was lost may still overwrite the newest values. */
+/** Waits while an older change, whose response was lost, may still overwrite the newest values. */
 function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | undefined {
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
@@ -143,8 +143,8 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
 }
 
 /**
- * The greatest number of corrections that are sent although no later read shows their effect. More than one, because
- * another writer may have changed the fields again in between.
+ * The greatest number of times that drift is corrected although no later read shows the corrected values. It is more
+ * than one, because somebody else may have changed the values again in between.
  */
 const mostCorrections = 2;
 
@@ -156,7 +156,9 @@ export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
 
-/** Asks for reads of an object that begin at or after this time; returns undefined once such reads exist. */
+/**
+ * Asks for new reads of an object if its newest reads began before the given time; returns undefined if they did not.
+ */
 function readSince(plan: ObjectPlan, pass: Pass, id: string, at: number): Step | undefined {
   const list = plan.list(pass);
   if ((pass.view.one(list, id)?.snapshot.begunAt ?? at) < at) return readOf(pass, list, at);
@@ -224,8 +226,8 @@ function correct(
 /** Decides the step when the object in the service is proved gone. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
-  // Note that the object is proved gone. An object that stays bound although it is gone must not keep the account
-  // frozen.
+  // Remember that the object is proved gone. A missing object that is still bound to its resource must not keep the
+  // account frozen.
   const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     const message = `${plan.noun} ${id} is gone from the service and is not created again`;
@@ -253,10 +255,16 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 
 // ---- a bound object as the service shows it --------------------------------------------------------------------
 //
-// Guarantees: the operator's own writes count more than reads that began before them. A list that shows the value from
-// before a write, or that does not show the object at all, counts only after a read of the object itself says the same.
+// Reads the object in the service to which a resource is bound.
+//
+// Guarantees: a value that the operator wrote is believed more than a read that began before the write. A later list that
+// still contains the old value, or does not contain the object, is believed only after a read of the object itself
+// confirms it.
 
-/** Number of poll intervals for which the last list still counts after the service began to refuse the list. */
+/**
+ * The number of poll intervals for which the last complete list is still used when the service refuses to return a
+ * newer one.
+ */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
@@ -279,8 +287,8 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
 }
 
 /**
- * Returns for how long the service has refused this list; zero if the list is readable or only unreachable. Items of a
- * refused list may be gone.
+ * Returns the age of the newest complete list, in ms, if the service now refuses to return the list; 0 if the list can
+ * be read or the service cannot be reached. Items of a refused list may be gone.
  */
 function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
   const problem = view.problem(list);
@@ -291,8 +299,8 @@ function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number
 }
 
 /**
- * True when a list contradicts a value that the operator wrote only a short time ago (`--horizon-seconds`): the list
- * may be outdated.
+ * True when a list contradicts a value that the operator wrote less than `--horizon-seconds` ago. The list may still be
+ * outdated.
  */
 function contradicts(pass: Pass, fields: Readonly<Record<string, unknown>>): boolean {
   const wrote = pass.wrote;
@@ -313,14 +321,14 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 //
 // Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known.
 //
-// Guarantees: the result of a create call with a lost answer is found before the resource is bound to a different
-// object, and an event says when that result stays in the service. An object that another resource owns, or of another
-// account, is not bound.
+// Guarantees: if the response to a create call was lost, the operator finds out what the call created before it binds the
+// resource to a different object. If the resource gives up an object, an event says that this object stays in the
+// service. An object is not bound if another resource owns it, or if it belongs to another account.
 
 /**
- * Decides the step for a create call with an unknown outcome, before anything else is decided. A deletion asks the same
- * (`removal.ts`). Returns undefined when there is no such call, and also when reads are ambiguous but spec.externalId
- * names the object.
+ * Decides the next step if the outcome of a create call is unknown, before anything else is decided. A deletion does
+ * the same in `removal.ts`. Returns undefined if there is no such call. Also returns undefined if several objects may
+ * be the created one but `spec.externalId` names an object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
@@ -340,7 +348,8 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boo
 }
 
 /**
- * Returns a verdict when an older resource owns an object; undefined when none does. `one` is the noun for the object.
+ * Stalls a resource if an older resource owns the object in the service; returns undefined if none does. `one` is the
+ * word for the object in the message.
  */
 export function claimedByOlder(
   { claimant }: Pass,
@@ -393,6 +402,8 @@ function bindNamed(plan: ObjectPlan, pass: Pass, id: string): Step {
 }
 
 // ---- the parts of a plan that many kinds share -----------------------------------------------------------------
+//
+// The specs of most kinds have a name, an id and a lifecycle. These kinds share the functions that read the three fields.
 
 /** The fields that the specs of many kinds share: name, id and lifecycle. */
 interface ObjectSpec {
@@ -407,7 +418,10 @@ interface NamedItem {
   readonly createdAtMs?: number | undefined;
 }
 
-/** Returns the functions of a plan that read name, id and lifecycle from the spec, with the defaults of the kind. */
+/**
+ * Returns those functions of a plan that read the name, the id and the lifecycle from a spec. `onDelete` and
+ * `onMissing` are the defaults of the kind.
+ */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {
     name: ({ spec, subject }: Pass<ObjectSpec, unknown>) => spec.name ?? subject.name,

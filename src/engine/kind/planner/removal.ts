@@ -1,9 +1,10 @@
 /**
- * Deletes the object in the service before its Kubernetes resource. The finalizer is removed only when the deletion in
- * the service is proved.
+ * Deletes the object in the service before its Kubernetes resource. After such a deletion, the finalizer is removed
+ * only when a read proves that the object is gone.
  *
- * Guarantees: an object that the resource did not create, or only presumably created, is never deleted. A create call
- * with an unknown outcome is cleared up before the deletion, unless the object is to stay anyway.
+ * Guarantees: an object that the resource presumably created, but not certainly, is never deleted. An object that the
+ * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown,
+ * the operator first finds out what the call created, unless the object is to stay anyway.
  *
  * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
  */
@@ -30,13 +31,14 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /**
- * Says that the object stays in the service, and why; empty when there is no object, undefined when the object has to
- * be deleted.
+ * Returns a sentence that the object stays in the service, and why. The sentence is empty if nothing has to be deleted
+ * and there is no object. Returns undefined if the object has to be deleted.
  */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // Check the annotation `on-delete` again, because the answer to a status write may have brought a newer value.
+  // Check the annotation `on-delete` again: the response to a status write contains the whole object, and may have
+  // brought a newer value.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;

@@ -30,8 +30,8 @@ export function specInAccount<Shape extends z.core.$ZodShape>(description: strin
 }
 
 /**
- * Builds a CEL rule that forbids changes of a field of accountRef. To add the field with its default value, or to
- * remove it, does not count as a change.
+ * Builds a CEL rule that forbids changes of a field of accountRef. Adding the field with its default value is allowed,
+ * and so is removing the field while it has its default value.
  */
 function sameAccount(field: 'kind' | 'name'): string {
   const given = (of: string) => `has(${of}.accountRef) && has(${of}.accountRef.${field})`;

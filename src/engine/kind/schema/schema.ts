@@ -341,7 +341,7 @@ export function immutable<Schema extends z.ZodType>(schema: Schema, message: str
 }
 
 /**
- * Returns a CEL rule that forbids to change, add or remove a field.
+ * Returns a CEL rule that forbids changing, adding or removing a field.
  *
  * Optional values (`self.?a == oldSelf.?a`) would be shorter, but the API server cannot estimate the cost of comparing
  * them.
@@ -468,7 +468,10 @@ function bounded({ minimum, maximum }: SchemaNode, value: number): number {
 // The format of times that the API server accepts: https://github.com/go-openapi/strfmt/blob/v0.23.0/time.go
 const timeForm = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:[.]\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 
-/** True for a value that must be a time but is not. The API server would refuse a whole status with such a value. */
+/**
+ * True for a value that must be a time but is not. If a status contained such a value, the API server would refuse the
+ * whole status.
+ */
 function isNoTime({ format }: SchemaNode, value: unknown): boolean {
   return (
     format === 'date-time' && !(typeof value === 'string' && timeForm.test(value) && !Number.isNaN(Date.parse(value)))

@@ -34,7 +34,10 @@ export const Condition = shown('A condition: one aspect of the state of the obje
   message: text('The reason for the status of the condition, as a sentence.', { max: 32_768 }),
 });
 
-/** The greatest number of object ids that the journal entry of a create call can list as existing before the call. */
+/**
+ * The greatest number of object ids in the journal entry of a create call. The ids are those of the objects that had
+ * the same name before the call.
+ */
 export const mostExcluded = 1_000;
 
 /** The schema of a journal entry in status: a call that must not happen twice. */
@@ -68,7 +71,7 @@ export const Journal = shown('A call that must not happen twice; written to stat
 const value = (description: string) => text(description, { max: 1024 });
 
 /**
- * The schema of `status.internal.applied`: the generation whose whole spec was applied last, and fingerprints of values
+ * The schema of `status.internal.applied`: the last generation whose whole spec was applied, and fingerprints of values
  * that the service does not show.
  */
 export const Applied = shown('The spec that was last applied as a whole.', {
