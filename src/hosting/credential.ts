@@ -250,7 +250,7 @@ export class Budget {
         return new Promise((done) => answer({ granted: true, at, done }));
       };
       const priority = priorityOf(urgency);
-      // Do not listen for an abort when the request can start at once.
+      // If the request can start at once, it does not wait, so do not listen for an abort of the wait.
       if (!this.#queue.isPaused && this.#queue.size === 0 && this.#queue.pending < this.#queue.concurrency) {
         void this.#queue.add(granted, { priority });
         return;
@@ -281,7 +281,7 @@ export class Budget {
     });
   }
 
-  /** Ends the wait of all requests for a turn. The requests fail with the given reason. */
+  /** Removes all requests that wait for a turn from the queue. They fail with the given reason. */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
     this.#waiting.clear();
@@ -362,7 +362,7 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** Returns how many requests have got a turn so far. */
+  /** Returns how many requests have got their turn so far. */
   granted(): number {
     return this.#turns;
   }
@@ -494,13 +494,16 @@ export class RateLimitedShare {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
-  /** Returns the shortest interval that the budget now allows for a read. The read may ask for a longer interval. */
+  /**
+   * Returns the shortest interval that the budget now allows for a rate-limited read. The read itself may ask for a longer
+   * interval.
+   */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
-  /** Reserves the next free moment for a read, and returns the monotonic time of that moment. */
+  /** Reserves the next free moment for a rate-limited read, and returns the monotonic time of that moment. */
   place(now: number, requestsPerSecond: number): number {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + 1_000 / (share * requestsPerSecond);

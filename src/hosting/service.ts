@@ -32,7 +32,7 @@ interface HostingOptions {
   readonly hostRules: HostRules;
   /** The deadline of a call that changes something, in ms. The deadline of a read is a third of this time. */
   readonly callMs: number;
-  /** Sends the HTTP requests. The default is undici; tests pass a wire without sockets. */
+  /** Sends the HTTP requests. The default uses undici; tests pass a function without sockets. */
   readonly wire?: Wire;
 }
 

@@ -154,11 +154,11 @@ export class Mirror {
     reading.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // Reserve no times for reads during a pause, or all these reads would be sent together when the pause ends.
+    // Do not reserve times for reads during a pause. Otherwise all these reads would be sent together when the pause ends.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
     else {
-      // Do not keep the time that was reserved for this read before the pause. All reads whose times passed during the pause
-      // would begin together at its end.
+      // Give up the time that was reserved for this read before the pause. Otherwise all reads whose times passed during the
+      // pause would begin together when it ends.
       reading.place = undefined;
       if (reading.dueAt < heldUntil) this.#tellHeld(reading);
     }
@@ -228,8 +228,8 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A list that was not started is no failure if no Kubernetes object waits for it. Either the service had asked for a pause,
-    // or the list is not needed any more.
+    // A list that was not started is not a failure if no Kubernetes object waits for it. Either the service had asked for a
+    // pause, or the list is not needed any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);

@@ -9,7 +9,7 @@ import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
 /**
  * The number of ms by which `begunAt` of a snapshot is earlier than the true start of its list. A list that starts in the tick in
- * which a write ends then counts as older than the write.
+ * which a write ends then counts as older than the write, because it may not show the write.
  */
 export const hairMs = 0.0001;
 
@@ -69,9 +69,7 @@ export class Reading {
     this.usedAt = now;
   }
 
-  /**
-   * True while a Kubernetes object needs this read and the read is repeated without being asked for (its pace is not `onDemand`).
-   */
+  /** True while a Kubernetes object needs this read and the read is repeated automatically (its pace is not `onDemand`). */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }
@@ -216,8 +214,8 @@ export function merged<Item>(
 }
 
 /**
- * Adds the ids of groups to the ids of changed items. Such a group contains, for example, all environments of one app. Counted
- * are the groups to which the changed items belong now or belonged before.
+ * Adds the ids of groups to the ids of changed items. A group contains, for example, all environments of one app. For each
+ * changed item, the group to which it belongs now and the group to which it belonged before are added.
  */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,

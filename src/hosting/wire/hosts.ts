@@ -7,7 +7,7 @@
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
 
-/** The rules of the operator's own settings about the hosts to which it may connect. */
+/** The rules that say to which hosts the operator may connect. They come from the operator's own settings. */
 export interface HostRules {
   /** Allowed names (`api.example.com`) and suffixes (`*.example.com`); an empty list allows every public host. */
   readonly allowedHosts: readonly string[];

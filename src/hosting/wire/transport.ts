@@ -233,7 +233,7 @@ const rowsByStatus: Readonly<Record<number, AnswerRow>> = {
   429: 'throttled',
 };
 
-/** True for an answer by which the service asks for a pause: 425 or 429. */
+/** True for a response by which the service asks for a pause: 425 or 429. */
 export function isThrottled(seen: Seen): boolean {
   return seen.was === 'answer' && rowsByStatus[seen.status] === 'throttled';
 }
@@ -288,9 +288,9 @@ export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
 export const longestPauseMs = 15 * 60_000;
 
 /**
- * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date counts from the
- * service's own clock, if the answer shows it. A past date, zero or a negative number means one second. Any other text counts as
- * absent.
+ * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date is compared with the
+ * service's own clock, if the response shows its time. A past date, zero or a negative number means one second. Any other text is
+ * ignored.
  */
 export function retryAfterMs(header: string, nowMs: number): number | undefined {
   const value = header.trim();
@@ -341,7 +341,7 @@ export function withoutCredential<Value>(value: Value, credential: Secret): Valu
   return withTexts(value, hidden) as Value;
 }
 
-/** Makes our own text safe to show: removes the credential, and escapes characters that control a terminal. */
+/** Makes a text of the operator safe to show: removes the credential, and escapes characters that control a terminal. */
 export function shownText(text: string, credential: Secret): string {
   const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
   const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)?.toString(16) ?? ''}}`;

@@ -56,13 +56,13 @@ const largestBytes = 8 * 1024 * 1024;
  */
 const mostAtOnce = 100;
 
-/** A wire with connections that can be closed. Closing the connections aborts all requests under way. */
+/** Sends HTTP requests over connections that can be closed. Closing the connections aborts all requests under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
 }
 
-/** Opens a wire that connects only to hosts that the host rules allow. */
+/** Opens the function that sends HTTP requests. It connects only to hosts that the host rules allow. */
 export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {

@@ -7,7 +7,7 @@ import type { Moment } from '../../../base/time.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
 import type { Memory, Notes, Ownership } from './step.ts';
 
-/** The Kubernetes object for which a decision is made. */
+/** The Kubernetes object for which a kind decides the next step. */
 export interface Subject {
   readonly kind: string;
   readonly namespace: string | undefined;
@@ -135,8 +135,8 @@ export interface Orphan {
  */
 export interface Usage {
   /**
-   * The number of resources that wait because the token lacks a permission for their call, and a text for the first
-   * few.
+   * The number of resources that wait because the token lacks a permission for their call, and a text for each of the
+   * first few.
    */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
@@ -163,8 +163,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly account: AccountView;
   readonly view: View;
   /**
-   * Returns a Kubernetes object to which the spec refers. A reference that is not optional may be missing only when
-   * this object is being deleted, or is only checked for a lost call.
+   * Returns a Kubernetes object to which the spec refers. Normally every reference that is not optional is found. It
+   * may be missing while this object is being deleted, or while the operator only looks for the effect of a lost call.
    */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
@@ -182,8 +182,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly usage?: () => Usage;
   /**
-   * If another resource is creating an object of this name in this list of the service, returns a text for that
-   * resource, for messages. The text contains the resource's name only if that resource is stuck or was deleted.
+   * If another resource is creating an object of this name in this list of the service, returns a text that stands for
+   * that resource in messages. The text contains the resource's name only if that resource is stuck or was deleted.
    */
   readonly creating: (collection: string, name: string) => string | undefined;
   /**

@@ -81,7 +81,7 @@ export interface Call<Facts = unknown> {
   /**
    * With `live`, the object is read from Kubernetes right before the call. The call is sent only if the object has the
    * same uid and generation, and is neither being deleted nor paused. At the moment of sending, the kind decides once
-   * more, and must decide on exactly this call.
+   * more. If it no longer decides on exactly this call, the call is not sent.
    */
   readonly confirm?: 'live';
   /**
@@ -128,8 +128,8 @@ export interface Call<Facts = unknown> {
    */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
   /**
-   * Returns what status says after a call without success, where the general rules do not suffice. Returns undefined
-   * where they do.
+   * Returns what status reports after this call has failed, if the general rules do not suffice for it; otherwise
+   * undefined.
    */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
@@ -142,10 +142,10 @@ export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound'
  */
 export type Notes = Readonly<Record<string, number>>;
 
-/** The fields that every step may have besides its action. */
+/** Fields that every step may have, whatever its type. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
-  /** The notes for the next step. Without this field, the notes of earlier steps stay. */
+  /** Times and counts to remember for the next step. Without this field, those of earlier steps stay. */
   readonly note?: Notes;
 }
 

@@ -17,8 +17,8 @@ export interface Difference {
   /** The values of the spec for all fields that have a different value in the service. */
   readonly differing: Readonly<Record<string, Json>>;
   /**
-   * The values of the spec that have not been sent to the service yet, by field. Contains only fields whose last sent
-   * value status remembers by a fingerprint: fields that the service does not always show, and all fields if drift is
+   * The values of the spec that have not been sent to the service yet, by field. Only fields whose sent values status
+   * records as fingerprints can be in here: fields that the service does not always show, and all fields if drift is
    * only reported.
    */
   readonly unsent: Readonly<Record<string, Json>>;

@@ -25,8 +25,8 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * After this process has become leader, waits until calls of the previous leader can no longer arrive. `held` says for
- * the message what waits, such as `nothing is created`.
+ * After this process has become leader, waits until calls of the previous leader can no longer arrive. `held` is the
+ * part of the message that says what waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
@@ -93,9 +93,9 @@ export function readTwice<Item>(
 }
 
 /**
- * Lets a deleted resource go without a call to the service if the container of its object is gone: for example an alert
- * whose environment was deleted. Two responses must show this: the service refuses to list the objects in the
- * container, and its list of containers does not have this container any more.
+ * Removes the finalizer of a deleted resource without deleting its object, if the object was in a container that is
+ * gone: for example an alert whose environment was deleted. Two responses must show this: the service refuses to list
+ * the objects in the container, and its list of containers does not have this container any more.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -179,7 +179,10 @@ export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: st
   return dateMs === undefined ? {} : { serviceTime: new Date(dateMs).toISOString() };
 }
 
-/** Returns a text that says until when a long pause of the service lasts; undefined without a long pause. */
+/**
+ * Returns a text that says until when requests wait, during a long pause that the service asked for. Returns undefined
+ * without a long pause.
+ */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
   return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;

@@ -41,7 +41,7 @@ export interface Named {
  * The shared planner (`planObject`) does everything else: adoption, creating at most once, absence, drift, deletion.
  */
 export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
-  /** The word that users have for the object, in lower case, such as `contact point`. */
+  /** The word by which users know the object, in lower case, such as `contact point`. */
   readonly noun: string;
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
@@ -124,8 +124,8 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
     shownByCreated?(body: unknown): Fields;
     update(id: string, changed: Fields, pass: Pass<Spec, Facts>): Request;
     /**
-     * Returns the changed fields that need a call of their own before the others. Without this function all changed
-     * fields are sent in one call.
+     * Returns the changed fields that must be sent in a separate call before the other changed fields. Without this
+     * function all changed fields are sent in one call.
      */
     updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
     /**

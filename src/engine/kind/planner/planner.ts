@@ -269,7 +269,8 @@ const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
 
 /**
- * Looks for the object in the service to which the resource is bound, and asks for the reads that a safe answer needs.
+ * Looks for the object in the service to which the resource is bound. If the newest reads are not enough to be sure,
+ * asks for further reads.
  */
 function look(plan: ObjectPlan, pass: Pass, id: string): Look {
   const list = plan.list(pass);
@@ -412,7 +413,7 @@ interface ObjectSpec {
   readonly lifecycle?: { readonly [Field in keyof Lifecycle]?: Lifecycle[Field] | undefined } | undefined;
 }
 
-/** An item of the service that shows its name and perhaps its creation time. */
+/** A list item of the service that has a name, and perhaps a creation time. */
 interface NamedItem {
   readonly name: string;
   readonly createdAtMs?: number | undefined;

@@ -31,8 +31,8 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /**
- * Returns a sentence that the object stays in the service, and why. The sentence is empty if nothing has to be deleted
- * and there is no object. Returns undefined if the object has to be deleted.
+ * Returns a sentence which says that the object stays in the service, and why. The sentence is empty if nothing has to
+ * be deleted and there is no object. Returns undefined if the object has to be deleted.
  */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;

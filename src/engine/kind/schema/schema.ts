@@ -27,7 +27,7 @@ interface TextBounds {
 }
 
 /**
- * Builds the schema of a string. Its length is counted in characters, like the API server does, not in UTF-16 units.
+ * Builds the schema of a string. Its length is counted in characters, as the API server does, and not in UTF-16 units.
  */
 export function text(description: string, bounds: TextBounds): z.ZodString {
   const { max, min = 0, pattern } = bounds;
@@ -209,8 +209,8 @@ export function objectOrIdRef(description: string, word: string) {
 }
 
 /**
- * Returns the schemas of `value` and `valueFrom`, for a text in plain sight or from a Secret or ConfigMap in the same
- * namespace.
+ * Returns the schemas of `value` and `valueFrom`, for a text that is either written in the spec or taken from a Secret
+ * or ConfigMap in the same namespace.
  */
 export function valueOrSource() {
   return {
