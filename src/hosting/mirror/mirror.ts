@@ -194,7 +194,7 @@ export class Mirror {
     let begunAt: number | undefined;
     const passage: Passage = {
       get urgency() {
-        // Read the further pages soon after the first page, while the cursor is still valid.
+        // Read the other pages soon after the first page, while the cursor is still valid.
         if (begunAt !== undefined) return 'edit';
         if (reading.isWanted) return reading.urgency;
         return reading.snapshot === undefined ? 'wait' : 'drift';

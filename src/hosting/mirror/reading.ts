@@ -129,7 +129,7 @@ export type Listed<Item> =
       readonly retryAfterMs: number | undefined;
     };
 
-/** Builds the result of a list that failed after the given number of pages. */
+/** Builds the result for a list that could not be read. `pages` is the number of pages that were requested. */
 export function failed(
   why: ReadProblem['why'],
   message: string,

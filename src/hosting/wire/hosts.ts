@@ -129,7 +129,7 @@ export function addressesFlaw(
   return addresses.map(({ address }) => addressFlaw(address, loopback, rules)).find((flaw) => flaw !== undefined);
 }
 
-/** The kind of network that an address belongs to. */
+/** The kind of network that an address belongs to, such as public or private. */
 type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /**

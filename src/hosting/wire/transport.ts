@@ -1,9 +1,9 @@
 /**
- * Sends one request to the service, and decides what the answer means for the caller.
+ * Sends one request to the service, and decides what the response means for the caller.
  *
  * A request that does not fit its schema is not sent. Secrets are revealed only here, while the request is serialised. One
- * deadline covers everything from connecting to the last byte. Nothing is sent twice. Only bugs are thrown. One table maps each
- * answer, and a missing answer, to an outcome. Texts of the service are cleaned before people see them.
+ * deadline covers everything from connecting to the last byte. Nothing is sent twice. An error is thrown only for a bug. One
+ * table maps each response, and a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
@@ -324,7 +324,10 @@ function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
 
-/** Reduces an answer to ids, times, numbers and booleans when its request carried a secret; otherwise keeps the whole answer. */
+/**
+ * If the request carried a secret, keeps only the ids, times, numbers and booleans of the response. Otherwise keeps the whole
+ * response.
+ */
 function withoutWords(request: Request, body: unknown): unknown {
   if (!holdsSecret(request.body)) return body;
   return withTexts(body, (text, name) => {

@@ -296,7 +296,10 @@ function taken(print: string, before: string | undefined, pass: Pass): string {
   return untilMs <= pass.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
 }
 
-/** Returns until when an older call with a different value may still arrive: its deadline plus `--horizon-seconds`. */
+/**
+ * Returns the time until which an older call with a different value may still arrive: its deadline plus
+ * `--horizon-seconds`.
+ */
 function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
@@ -340,7 +343,7 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** Marks the fields of an update as in doubt for the time until its answer arrives. */
+/** Marks the fields of an update as in doubt until the response to the update arrives. */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {

@@ -197,7 +197,7 @@ export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<M
   return { id, ownership, binding: { endpoint, accountId }, journal: undefined };
 }
 
-/** Returns the step that binds an id of the service to the resource. */
+/** Returns the step that binds the object with this id to the resource. */
 export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> {
   return { is: 'again', remember: boundTo(pass, id, ownership) };
 }

@@ -144,7 +144,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   };
   /** Says what prevents a deletion that the service refuses. */
   blocked?(refusal: Refusal, pass: Pass<Spec, Facts>): string | undefined;
-  /** Says what stays in the service after the object was deleted. */
+  /** Says what stays in the service after the object was deleted, such as the volumes of a database. */
   staysBehind?(pass: Pass<Spec, Facts>): string | undefined;
   /**
    * Returns the next step when the object in the service equals the spec. For a kind without this function, the object

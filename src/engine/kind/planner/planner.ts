@@ -47,7 +47,10 @@ export function planObject(plan: ObjectPlan, pass: Pass): Step {
   return claimedByOlder(pass, id, `${plan.noun} ${id}`) ?? keepMatched(plan, pass, id);
 }
 
-/** Returns the part of status about an object with plain create, update and delete calls. */
+/**
+ * Returns the part of status that describes the object in the service, for kinds with plain create, update and delete
+ * calls.
+ */
 export function showObject<Spec, Facts, Item>(
   plan: ObjectPlan<Spec, Facts, Item>,
   pass: Pass<Spec, Facts>,

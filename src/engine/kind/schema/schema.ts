@@ -8,8 +8,8 @@
 import { z } from 'zod';
 
 /**
- * Annotates the schema of a string field whose default is `metadata.name`. The generator then adds a rule at the root
- * of the schema.
+ * Marks a spec field whose default is `metadata.name`. For such a field, the generator adds validation rules at the
+ * root of the schema, because only a rule there can read `metadata`.
  */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 

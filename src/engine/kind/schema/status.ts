@@ -1,4 +1,7 @@
-/** The schema of the status fields that every kind has. A status is cut to this schema before it is written. */
+/**
+ * The schema of the status fields that every kind has. Before a status is written, everything that does not fit this
+ * schema is shortened or left out.
+ */
 import {
   choice,
   facts,
