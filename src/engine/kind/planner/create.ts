@@ -254,8 +254,8 @@ export function isOfAccount(
 // created nothing.
 //
 // Guarantees: nothing is sent until the object is found, or until a complete list does not contain such an object. That
-// list must begin after the time at which the call can no longer arrive. If it is not certain that an object is the
-// created one, the object is neither bound nor deleted.
+// list must begin after the time at which the call can no longer arrive. If several objects fit the call, or if only the
+// creation time of an object does not fit, none of these objects is bound or deleted.
 //
 // Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
 
