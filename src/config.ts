@@ -268,11 +268,15 @@ export const sandboxCommand = {
     data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
     latency: { help: 'delay of each answer of the service', value: 'MS', schema: wholeNumber(0, 600_000).optional() },
     reading: list(
-      'choose what the simulator does in a point that the documentation of the service leaves open',
+      'choose what the simulator does where the documentation of the service leaves a point open',
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
-    rateLimit: { help: 'requests per second of an account', value: 'N', schema: wholeNumber(1, 1_000_000).optional() },
+    rateLimit: {
+      help: 'maximum number of requests per second for each account',
+      value: 'N',
+      schema: wholeNumber(1, 1_000_000).optional(),
+    },
     clock: {
       help: "the service's clock",
       value: 'real|virtual',
@@ -307,12 +311,12 @@ export const runCommand = {
   flags: {
     kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be a namespace'),
+    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be the name of a namespace'),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
         'NAME',
-        'must be a namespace',
+        'must be the name of a namespace',
       ),
       variable: 'POD_NAMESPACE',
     },

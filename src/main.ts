@@ -12,7 +12,7 @@ import manifest from '../package.json' with { type: 'json' };
 const summaries = {
   run: 'run the operator, which makes the hosting service match the resources of a cluster',
   plan: 'show what some manifests would change in the service, without changing anything',
-  import: 'write an account of the service as a folder of manifests that change nothing when applied',
+  import: 'export an account of the service to a folder of manifests; applying them changes nothing',
   status: 'show the resources of an account as a tree: which are Ready, which are not, and why',
   why: 'explain why a resource is not Ready, deepest cause first, and what to do',
   doctor: 'check whether an installation of the operator is in order',

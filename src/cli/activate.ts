@@ -123,7 +123,7 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
     (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
   ) {
     throw new Trouble(
-      'a warm protection is recovered under the names of its standby; leave out --environment-name and --app-name',
+      'a warm protection is recovered with the names of its standby; leave out --environment-name and --app-name',
     );
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
@@ -154,7 +154,7 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
   const when = (isSo: boolean, ...lines: readonly string[]) => (isSo ? lines : []);
   const lines = [
     `Recovers the data up to ${point.cutoffTime}, ${ageInTwoUnits(point.cutoffTime, nowMs)} ago; the recovered environment has no newer data.`,
-    `This manifest is valid for ${validMinutes} minutes and is not applied yet: review it, then create it with kubectl create -f.`,
+    `This manifest is valid for ${validMinutes} minutes and has not been applied yet: review it, then create it with kubectl create -f.`,
     'The activation may cost money. It does not switch DNS, and it does not reconnect clients.',
     ...when(
       protection.stale !== undefined,

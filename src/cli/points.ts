@@ -8,7 +8,7 @@ import { cautionsOn, protectionFlags, readProtection, type Point, type Protectio
 export const pointsCommand = {
   name: 'points NAME',
   summary:
-    'Lists the recovery points of the DisasterProtection NAME that the service has now, newest first, with age and size. If the service\ngives no list, the command lists the points in the status of the protection and says why. If the service was asked and gave no\nlist, the exit code is 1.',
+    'Lists the recovery points that the service has now for the DisasterProtection NAME, newest first, with age and size. If they cannot\nbe read, lists the points in the status of the protection, and says why. The exit code is then 1, or 0 if there was no way to ask\nthe service.',
   operand: 'needed',
   flags: {
     ...protectionFlags,

@@ -33,7 +33,7 @@ const waiting = {
   Deleting: byItself,
   InDoubt:
     'Wait until the time in the message, usually for two and a half minutes; then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
-  CreateInProgress: 'If both resources are intended, do nothing. Otherwise give one of them another `spec.name`.',
+  CreateInProgress: 'If both resources are intended, do nothing. Otherwise give one of them a different `spec.name`.',
   EnvironmentInDoubt:
     'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',
   TakeOver: 'Nothing to do: the operator continues after the time in `--horizon-seconds` (two minutes by default).',
@@ -158,7 +158,7 @@ const aspects = {
   Stopped: nothing,
   AsSpecified: nothing,
   AddedByOthers:
-    'If the access is intended, do nothing. Otherwise set `onServiceAdd: Remove` until the access is removed. Or add the environment to the spec, and remove the environment from the spec again.',
+    'If the access is intended, do nothing. Otherwise set `onServiceAdd: Remove`, and set it back when the access is gone. Or add the environment to the spec, apply, and remove it from the spec again: the operator then removes the access.',
   NothingAdded: nothing,
   FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,

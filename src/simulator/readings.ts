@@ -9,7 +9,11 @@
  */
 const registry = {
   'names.apps': ['decides if two apps of an account may have the same name', 'repeatable', 'unique'],
-  'names.contactPoints': ['decides if two contact points of an account may have the same name', 'repeatable', 'unique'],
+  'names.contactPoints': [
+    'decides whether two contact points of an account may have the same name',
+    'repeatable',
+    'unique',
+  ],
   'names.alerts': ['decides if two alerts of an environment may have the same name', 'repeatable', 'unique'],
   'rejection.status': ['sets the HTTP status of a rejection if the API gives none', '400', '409', '422', '403'],
   'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
@@ -64,7 +68,7 @@ const registry = {
   'contactPoints.deploys': ['sets when contact points are deployed to regions', 'whenUsed', 'everywhere', 'never'],
   'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
-  masking: ['shows the text that stands for every masked secret; it cannot be changed', '****'],
+  masking: ['the text that responses show in place of every masked secret; this reading has only one value', '****'],
   'rate.limit': ['sets the maximum number of requests per second and token', 'off', 1],
   'rate.retryAfter': ['sets the form of the Retry-After header of a 429 response', 'seconds', 'date', 'absent'],
 } as const;

@@ -11,7 +11,7 @@ export const accountFlags = {
     variable: 'APPHOSTING_BASE_URL',
   },
   tokenFile: {
-    ...text('a file that holds the access token; a token that may only read is enough', 'FILE'),
+    ...text('a file that holds the access token; a token with read access is enough', 'FILE'),
     variable: 'APPHOSTING_TOKEN_FILE',
   },
   accountId: { ...text('id of the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },

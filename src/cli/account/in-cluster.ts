@@ -15,7 +15,7 @@ export const operatorNamespaceFlag = {
   help: 'the namespace in which the operator runs',
   value: 'NAME',
   fallback: operatorNamespace,
-  schema: z.string().min(1, 'must be a namespace'),
+  schema: z.string().min(1, 'must be the name of a namespace'),
 };
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;

@@ -52,7 +52,7 @@ export async function openSnapshot(path: string, accountId: string | undefined):
   if (error !== undefined) throw refused(`${error.issues[0]?.path.join('.')}: ${error.issues[0]?.message}`);
   const { accountId: of, endpoint, takenAt, answers: listed } = data;
   if (accountId !== undefined && of !== accountId)
-    throw refused(`the snapshot is of account ${of}, not of ${accountId}`);
+    throw refused(`the snapshot belongs to account ${of}, not to ${accountId}`);
   const answers = new Map(listed.map(({ address, ...answer }) => [address, answer]));
   const asOfMs = Date.parse(takenAt);
   const source = { accountId: of, endpoint, asOfMs, [Symbol.asyncDispose]: () => Promise.resolve() };

@@ -18,7 +18,10 @@ export const clusterFlags = {
     value: 'TIME',
     schema: duration(1, 3_600).optional(),
   },
-  namespace: { short: 'n', ...text('the namespace; by default that of the context', 'NAME', 'must be a namespace') },
+  namespace: {
+    short: 'n',
+    ...text('the namespace; by default that of the context', 'NAME', 'must be the name of a namespace'),
+  },
 };
 
 /** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */

@@ -27,7 +27,7 @@ export const doctorCommand = {
       z.string().min(1, 'must be the code of a finding'),
     ),
     wait: {
-      help: 'repeat the checks until there is no finding, for at most this long, such as 2m',
+      help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
       value: 'TIME',
       schema: duration(1, 86_400).optional(),
     },

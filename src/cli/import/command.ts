@@ -29,7 +29,11 @@ export const importCommand = {
     ...clusterAccountFlags,
     namespace: {
       short: 'n',
-      ...text('the namespace to write into the manifests; by default they have none', 'NAME', 'must be a namespace'),
+      ...text(
+        'the namespace to write into the manifests; by default they have none',
+        'NAME',
+        'must be the name of a namespace',
+      ),
     },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
     id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),

@@ -88,7 +88,7 @@ export async function readAccount(
     list(appEnvsOf(accountId), 'the list of environments'),
     list(contactPointsOf(accountId), 'the list of contact points'),
     isRecovery ? list(drConfigurationsOf(accountId), 'the list of protections') : [],
-    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of environments that may be protected') : [],
+    isRecovery && recovery ? list(drSourcesOf(accountId), 'the list of environments that can be protected') : [],
   ]);
   const of = <Item>(kind: string, items: readonly Item[]) => (isWanted(kind) ? items : []);
   const wantedApps = of('HostedApp', apps);

@@ -36,7 +36,7 @@ type Gate = (typeof gates)[number];
 export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
-    'Shows what applying these manifests would change in the service. The operator itself runs on the manifests in this process,\nwith the data of the account that it reads from the service. It sends only read requests.',
+    'Shows what applying these manifests would change in the service. The code of the operator runs on the manifests in this\nprocess, with the data of the account as read from the service. It sends only read requests.',
   operand: 'optional',
   flags: {
     filename: { short: 'f', ...text('the folder or file with the manifests; the same as the argument', 'DIR|FILE|-') },

@@ -193,7 +193,9 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
   // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So the
   // conditions of this object say why.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
-    return unready(`${storedInWords(account)} is paused and cannot be opened: ${closed.message}`).verdict;
+    return unready(
+      `${storedInWords(account)} is paused, and the operator cannot connect to the account: ${closed.message}`,
+    ).verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
   const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
   const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);

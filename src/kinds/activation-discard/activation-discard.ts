@@ -121,7 +121,7 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   }
   const message = `operation ${operationId} is discarded`;
   if (cleansUp(configuration?.pendingCleanup)) {
-    return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service still cleans up`, note: {} };
+    return { is: 'wait', reason: 'CleanupPending', message: `${message}; the service is still cleaning up`, note: {} };
   }
   const unsure = provenTwice(pass, snapshot, 'CleanupPending', message);
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });

@@ -165,7 +165,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt')
     return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
-  const message = `${what}: two requests got no answer, and the environment shows no effect of the call; ${again}`;
+  const message = `${what}: the outcome of two attempts is not known, and the environment shows no effect of them; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 

@@ -123,7 +123,7 @@ export function configure(
 
 /**
  * Waits for another resource that sets up or resets protection of the same environment. After a change of the leader,
- * the first set-up also waits until calls of the previous leader can no longer arrive.
+ * the first set-up also waits until calls from the previous leader can no longer arrive.
  */
 function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const appEnvId = environmentOf(pass);
@@ -157,7 +157,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   const item = body?.items[0];
   if (body === undefined || item === undefined) {
     const message =
-      'status.internal.journal has no valid call for this environment; make sure that no call is under way, then remove status.internal.journal';
+      'status.internal.journal does not contain a valid record of a call for this environment; make sure that no call is in progress, then remove status.internal.journal';
     return { is: 'stall', reason: 'JournalDamaged', message };
   }
   const now = ofEnvironment(pass, snapshot);

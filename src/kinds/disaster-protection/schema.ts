@@ -195,7 +195,9 @@ export const DisasterProtectionFacts = facts({
     lastApplyBytes: wholeNumber('Size of the most recent changes that the standby applied, in bytes.').optional(),
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
-  warmValidationOperationId: id('The id of an operation; a hint that an isolated validation may be requested.'),
+  warmValidationOperationId: id(
+    'The id of an operation after which an isolated validation may be requested, as the service reports it.',
+  ),
   warmRecoveryOperationId: id('The id of the operation that keeps the standby; a hint that it may be activated.'),
   warmDestination: recovery.destination(
     'The names that a RecoveryActivation of a warm protection must use for the recovered environment.',

@@ -216,7 +216,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   const { sources } = seen;
   if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };
   if (wipedSources(pass, seen).some(({ pendingCleanup }) => cleansUp(pendingCleanup))) {
-    const rest = { message: `${message}; the service still cleans up`, remember: { facts }, note: pass.notes };
+    const rest = { message: `${message}; the service is still cleaning up`, remember: { facts }, note: pass.notes };
     return lookingAgain(pass, { is: 'wait', reason: 'CleanupPending', ...rest }, read, sources);
   }
   return ended(pass, { is: 'ready', reason: 'Succeeded', message }, { facts: atStage(facts, 'Wiped', pass.wallMs) });

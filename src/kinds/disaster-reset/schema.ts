@@ -19,7 +19,7 @@ const Configuration = fields('A configuration that the reset wipes.', {
   configurationGeneration: wholeNumber('The generation that the configuration must have for the request to be sent.'),
 });
 
-const Fields = specInAccount('The protection to wipe, and the time until which the request may be sent.', {
+const Fields = specInAccount('The protection to wipe, and the time limit for sending the request.', {
   scope: choice(
     'Environment wipes the protection of one environment. Account wipes all protections of the account; this needs an operator that runs with --enable-account-reset.',
     ['Environment', 'Account'],

@@ -227,7 +227,7 @@ function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
 function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;
-  const message = `${calls} requests that change ${Object.keys(unseen).join(', ')} got no answer, and the service does not show whether the change took effect; each request may restart the environments, so the change is not sent again. To send it again, edit the changed field or remove applyImmediately`;
+  const message = `the outcome of ${calls} attempts to change ${Object.keys(unseen).join(', ')} is not known, and the service does not show whether the change took effect; each request may restart the environments, so the change is not sent again. To send it again, edit the changed field or remove applyImmediately`;
   return { is: 'stall', reason: 'ApplyInDoubt', message };
 }
 

@@ -32,7 +32,7 @@ const Fields = specInAccount('The environments that a member may see and use.', 
     drift,
     onDelete: onDelete(
       ['Retain', 'GrantFullAccess'],
-      'Retain leaves the restriction as it is, GrantFullAccess removes the restriction. Default: Retain.',
+      'Retain leaves the restriction as it is; GrantFullAccess removes it. Default: Retain.',
     ),
   }),
 });

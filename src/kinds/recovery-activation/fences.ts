@@ -85,7 +85,7 @@ function another(pass: ActivationPass, configuration: ConfigurationItem): Fence 
  * service began no new operation.
  */
 export function sameRequest(operationId: string): string {
-  return `operation ${operationId}, which spec.afterOperationId names, was begun by the same request; to ask for another activation, raise spec.attempt`;
+  return `operation ${operationId}, which spec.afterOperationId names, was started by this request itself; to ask for another activation, raise spec.attempt`;
 }
 
 /** Returns the part of a message that says how to activate a configuration again after an earlier activation. */

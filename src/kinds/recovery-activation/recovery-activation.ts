@@ -175,7 +175,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const message =
     seen.configuration === undefined
       ? `the service no longer shows the configuration, nor ${name}; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
-      : `the service no longer works on ${name}, and shows no result`;
+      : `the service is no longer working on ${name}, but shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
   const unsure = provenTwice(
     pass,

@@ -44,7 +44,7 @@ export const RecoveryActivationSpec = recovery.once(
       validUntil: moment(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
-      afterOperationId: serviceId('The id of the last activation, required for another activation.').optional(),
+      afterOperationId: serviceId('The id of the last activation, which must be given to activate again.').optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
         { min: 1, max: 1000 },

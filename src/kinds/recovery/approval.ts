@@ -70,7 +70,7 @@ export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fe
     return never('InvalidSpec', message);
   }
   if (remote.length === 0) {
-    const message = 'neither Kubernetes nor the service shows its clock, so the time is not known';
+    const message = 'neither Kubernetes nor the service has told the time yet, so it is not known';
     return notYet('ClockUnsure', message);
   }
   if (latest - Math.min(...clocks) > apartMs) {

@@ -70,7 +70,7 @@ export const validationCleanup = shown(
   'The state of the clean-up after a validation. The service shows it as advice, not as proof of deletion.',
   {
     observedTime: time('Time at which the service observed this state of the clean-up (API field: observedAt).'),
-    retentionUntil: time('Time until which the service retains resources of the validation.'),
+    retentionUntil: time('Time until which the service keeps the resources of the validation.'),
     retentionPending: flag('True if the service still retains resources of the validation.').optional(),
   },
 ).optional();

@@ -206,7 +206,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   const lost = `the outcome of the installation of "${appName}" is not known`;
   if (traces.length > 0 && entry.conflicted === undefined) {
     if (snapshot.begunAt < settledAt) {
-      const message = `${lost}; ${ids} may be components of this installation, and others may appear until ${inWords}`;
+      const message = `${lost}; ${ids} may be components of this installation, and more components may appear until ${inWords}`;
       return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
     }
     const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
@@ -271,7 +271,7 @@ export function upgrade(pass: SolutionPass): SolutionStep {
   const digest = pass.print(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
   if (doubts === mostUpgrades) {
-    const message = `${call.words}: two requests got no answer, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
+    const message = `${call.words}: the outcome of two attempts is not known, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
   const held = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);

@@ -120,7 +120,7 @@ function keep(pass: SolutionPass): SolutionStep {
  */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
-  const message = `the installation of "${spec.appName}" got no answer; ${made.join(', ')} can only come from this installation, so they count as its components; to upgrade the solution, set spec.externalId to the id of the installation`;
+  const message = `the outcome of the installation of "${spec.appName}" is not known; ${made.join(', ')} can only come from this installation, so they count as its components; to upgrade the solution, set spec.externalId to the id of the installation`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
@@ -142,7 +142,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
     return pending.unknown('ReadingService', 'the service has not answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the installation got no answer, so a note about a step that you must do may be missing; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
+    const message = `the outcome of the installation call is not known, so a note about a step that you must do may be missing; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {

@@ -85,7 +85,7 @@ function creatorWith(world: World, token: string, accountId: string): string {
   if (!world.of(tokens).has(token)) throw notFound('createdBy: no such token');
   const mine = world.of(memberships).where('token', token);
   const membership = mine.find((each) => each.accountId === accountId);
-  if (membership === undefined) throw invalid('the token createdBy has no membership in the account');
+  if (membership === undefined) throw invalid('the token named in `createdBy` has no membership in the account');
   return membership.membershipId;
 }
 

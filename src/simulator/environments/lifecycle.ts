@@ -32,7 +32,7 @@ export function deployImage(call: AreaCall): AreaAnswer {
   const image = required(body, 'image', imageReference);
   const saved = withFunctionConfig(withEnvVars(withStartup(environment, app, body), body), app, body);
   if (!app.useImage && kindOf(app) !== 'function')
-    throw rejected(world, 'the app does not deploy images: set useImage of the app to true');
+    throw rejected(world, 'the app does not deploy images: set useImage to true on the app');
   const { environment: next, content } = addImage(world, saved, image);
   const { contentId } = content;
   const places = { top: { top: { contentId } }, appEnv: { appEnv: { contentId } }, absent: {} };

@@ -77,7 +77,8 @@ export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWor
   const ledger = linesOf(value['ledger']);
   if (ledger === undefined) return 'the change log "ledger" in the saved data is damaged';
   const isWhole = typeof seed === 'string' && typeof now === 'number' && typeof ledgerSeq === 'number';
-  if (!isWhole || !isObject(collections)) return 'the saved data lacks seed, now, ledgerSeq or collections';
+  if (!isWhole || !isObject(collections))
+    return 'the saved data must have the fields `seed`, `now`, `ledgerSeq` and `collections`';
   for (const [name, rows] of Object.entries(collections)) {
     if (!known.has(name)) return `the saved data has a collection "${name}" that this version does not know`;
     if (!Array.isArray(rows) || !rows.every(isObject))

@@ -404,7 +404,7 @@ describe('an import', () => {
     [
       'of another account',
       (text: string) => text.replaceAll('acc_demo', 'acc_9'),
-      'the snapshot is of account acc_9, not of acc_demo',
+      'the snapshot belongs to account acc_9, not to acc_demo',
     ],
     [
       'of another version',

@@ -112,7 +112,9 @@ describe('an account that is paused', () => {
     await world.run(60_000);
 
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/AccountNotReady');
-    expect(messageOf(world, 'ContactPoint', 'on-call')).toContain('is paused and cannot be opened: Secret team/');
+    expect(messageOf(world, 'ContactPoint', 'on-call')).toContain(
+      'is paused, and the operator cannot connect to the account: Secret team/',
+    );
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' });
     await world.run(60_000);
 

@@ -115,7 +115,7 @@ describe.each(Object.entries(holds))('a deployment in doubt whose resource %s by
 
     expect(deploymentsSent(world, 'r/x:2')).toBe(2);
     expect(conditionOf(world, kind, name)).toBe('False/DeployInDoubt');
-    expect(messageOf(world, kind, name)).toContain('two requests got no answer');
+    expect(messageOf(world, kind, name)).toContain('the outcome of two attempts is not known');
   });
 });
 

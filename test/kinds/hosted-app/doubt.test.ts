@@ -39,7 +39,9 @@ describe('a change of an app that is applied at once, and whose answer is lost',
 
     expect(await updates(world, from)).toBe(2);
     expect(conditionOf(world, 'HostedApp', 'web', 'Stalled')).toBe('True/ApplyInDoubt');
-    expect(messageOf(world, 'HostedApp', 'web')).toContain('2 requests that change image.reference got no answer');
+    expect(messageOf(world, 'HostedApp', 'web')).toContain(
+      'the outcome of 2 attempts to change image.reference is not known',
+    );
     expect(statusOf(world, 'HostedApp', 'web')).toMatchObject({ internal: { applyInDoubt: { calls: 2 } } });
   });
 

@@ -43,7 +43,7 @@ export const reasons = {
   AlreadyExists:
     'The service has an object of this name that this resource did not create; the message says what to do.',
   Ambiguous:
-    'One or more objects in the service may be the result of a create call that got no answer; name the right object in spec.externalId.',
+    'One or more objects in the service may be the result of a create call whose outcome is not known; name the right object in spec.externalId.',
   Claimed: 'Another resource in this cluster owns the object in the service; the message names that resource.',
   AdoptionNotAllowed: 'The spec names an object that this namespace did not create and may not adopt.',
   UnknownPreset: 'The account has no preset of this name; the message names the most similar preset of the account.',
@@ -57,15 +57,15 @@ export const reasons = {
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
-    'Two requests for a deployment got no answer, and the service does not show that the deployment was carried out; to try again, change what is deployed, or the annotation redeploy-at.',
+    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, change what is deployed, or the annotation redeploy-at.',
   ApplyInDoubt:
-    'Two requests for a change with spec.applyImmediately got no answer, and the service does not show whether the change was carried out; the change is not sent a third time.',
+    'The outcome of two attempts at a change with spec.applyImmediately is not known, and the service does not show whether the change was carried out; the change is not sent a third time.',
   DeployFailed:
     'The service accepted the deployment and reports that it failed; to try again, change what is deployed, or the annotation redeploy-at.',
   PartiallyInstalled:
     'The service created only some components of the solution; the installation continues under its id.',
   UpgradeInDoubt:
-    'Two requests for an upgrade got no answer, and the service does not show which image runs; the upgrade is sent again only for a different image.',
+    'The outcome of two attempts at an upgrade is not known, and the service does not show which image runs; the upgrade is sent again only for a different image.',
   InstallationIdUnknown:
     'The id of the installation is not known; nothing is sent, because every request needs the id.',
   AccessWiderThanSpec: 'The member has full access although the spec restricts it; the message says what happens next.',
@@ -81,7 +81,7 @@ export const reasons = {
   ChangeNotShown:
     'The service accepted the same change several times (an edit three times, a correction of drift twice) but still shows the old value; the change is not sent again until the spec changes.',
   Contested:
-    'Somebody else keeps changing the same field back; the operator no longer corrects the field until the spec is edited, the annotation reconcile-at is set, or the field has the value of the spec again.',
+    'Somebody else keeps changing this field back. The operator corrects the field again when the spec is edited, when the annotation reconcile-at is set, or when the field matches the spec again.',
   EndpointChanged: 'The object was bound to another endpoint or account than the Secret names now; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
@@ -108,7 +108,7 @@ export const reasons = {
   AlreadyActivated:
     'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
   OperationNotActive: 'The service is not working on the operation that the spec names.',
-  OperationFailed: 'The service ended the operation without the requested result.',
+  OperationFailed: 'The operation ended in the service without the requested result.',
   // Reasons in the conditions of a DisasterProtection
   ConfigurationGone:
     'The protection is gone from the service, and is not set up again until spec.enrollment is raised.',
@@ -143,7 +143,7 @@ export const reasons = {
   RolledBack:
     'The environment was rolled back because of the annotation roll-back-at; the version in the spec is deployed again when the spec changes.',
   Presumed:
-    'The installation call got no answer. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
+    'The outcome of the installation call is not known. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',
   PendingNextBuild: 'spec.startupConfig has changed; the next build applies it, when deploy.build.revision changes.',
   // Reasons of the condition Synced

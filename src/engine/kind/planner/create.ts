@@ -290,10 +290,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     return { is: 'stall', reason: 'Rejected', message: `${words}: ${entry.conflicted}`, remember };
   }
   if (snapshot.begunAt < settledAt) {
-    const isNamed = plan.externalId(pass.spec) !== undefined;
-    const next = isNamed
-      ? 'the resource is bound to the object that spec.externalId names'
-      : 'the create call is sent again';
+    const next = afterDoubt(plan, pass, intent);
     const message = `${words}: the outcome is not known; if the service does not show the object by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
@@ -306,6 +303,15 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const held = mayNotCreate(pass, list.key, intent.name);
   if (held !== undefined) return held;
   return create(plan, pass, intent, entry.attempt + 1);
+}
+
+/** Says what happens next if a create call with an unknown outcome proves to have had no effect. */
+function afterDoubt(plan: ObjectPlan, pass: Pass, intent: CreateIntent): string {
+  if (pass.subject.deleting) return 'there is nothing to delete';
+  if (plan.externalId(pass.spec) !== undefined) return 'the resource is bound to the object that spec.externalId names';
+  return isAnother(plan, pass, intent)
+    ? 'the object that the spec now describes is created'
+    : 'the create call is sent again';
 }
 
 /** True if the spec has changed since a create call that got no response, and now asks for a different object. */
@@ -351,7 +357,7 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * proves nothing, because the service may have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} may be the result of a create call that got no answer, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
+  const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 

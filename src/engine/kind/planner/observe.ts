@@ -25,7 +25,7 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * After this process has become leader, waits until calls of the previous leader can no longer arrive. `held` is the
+ * After this process has become leader, waits until calls from the previous leader can no longer arrive. `held` is the
  * part of the message that says what waits, such as `nothing is created`.
  */
 export function takingOver(
@@ -33,7 +33,7 @@ export function takingOver(
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (takeOverMs <= 0) return undefined;
-  const message = `this operator has just become leader; ${held} until calls of the previous leader can no longer arrive`;
+  const message = `this operator has just become leader; ${held} until calls from the previous leader can no longer arrive`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
 }
 
@@ -236,7 +236,7 @@ export function lookAfterDenial(
     if (found === undefined || found.snapshot.begunAt < since)
       return { is: 'unclear', step: readOf(pass, target.single, since) };
     if (found.item !== undefined) continue;
-    const message = `${target.words} is gone from the service, so the service refuses the ${plan.noun} that names this object`;
+    const message = `${target.words} is gone from the service, so the service refuses a ${plan.noun} that refers to it`;
     return { is: 'unclear', step: { is: 'wait', reason: 'ReferenceNotReady', message, retryInMs: recheckMs } };
   }
   return undefined;

@@ -45,7 +45,7 @@ export const mostExcluded = 1_000;
 
 /** The schema of a journal entry in status: a call that must not happen twice. */
 export const Journal = shown('A call that must not happen twice; written to status before the call is sent.', {
-  operation: text('The operation of the call, such as create.', { max: 64 }),
+  operation: text('The operation that the call carries out, such as create.', { max: 64 }),
   attempt: integer('The number of the attempt to make the call.', { min: 0, max: 1_000_000 }),
   endpoint: host('The host to which the call is sent.'),
   accountId: text('The account to which the call is sent.', { max: 128 }),
@@ -105,7 +105,7 @@ export const InternalStatus = {
     accountId: text('The account.', { max: 128 }),
   }).optional(),
   ownership: choice(
-    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call that got no answer.',
+    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call whose outcome is not known.',
     ['Created', 'Adopted', 'Presumed'],
   ).optional(),
 };
