@@ -89,8 +89,8 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two Node processes and builds a control plane from source files. A
-    // single-file program has no source files.
+    // The sandbox starts this program again as two Node processes, and builds a control plane from source files. If the
+    // program is built as a single file, there are no source files.
     stderr.write(
       'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );

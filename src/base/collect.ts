@@ -56,7 +56,7 @@ export function collect(
     dispatcher.dispatch(options, {
       onRequestStart: (controller) => {
         started = controller;
-        // A request can be aborted while it waits for a connection.
+        // If the request was aborted while it waited for a connection, do not send it.
         const no = signal.aborted ? (signal.reason as Error) : mayStart?.();
         if (no !== undefined) end(controller, no);
       },

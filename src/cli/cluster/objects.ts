@@ -1,4 +1,4 @@
-/** Reads the objects of the operator's kinds from a cluster, and finds kinds and conditions for the commands. */
+/** Reads the objects of the operator's kinds from a cluster. Also finds a kind by its name, and a condition of an object by its type. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';

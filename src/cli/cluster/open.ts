@@ -21,7 +21,10 @@ export const clusterFlags = {
   namespace: { short: 'n', ...text('the namespace; by default that of the context', 'NAME', 'must be a namespace') },
 };
 
-/** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
+/**
+ * The parsed flags that choose a cluster. Some commands also have a flag that chooses an account resource in the
+ * cluster.
+ */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
 /** The part of the Kubernetes API that the commands use. */
@@ -45,7 +48,10 @@ export async function credentialsOf({ kubeconfig, context, as: user, asGroup = [
   return findCredentials({ clock: realClock, env: wholeEnvironment(), asGroups: asGroup, ...named });
 }
 
-/** Opens the cluster that the flags name, or returns the one that is passed in. `--namespace` wins over the namespace of the context. */
+/**
+ * Opens the cluster that the flags choose, unless the caller passes a cluster that is already open. The flag
+ * `--namespace` wins over the namespace of the kubeconfig context.
+ */
 export async function openCluster(settings: ClusterSettings, given: OpenCluster | undefined): Promise<OpenCluster> {
   const cluster = given ?? (await connected(settings));
   return { ...cluster, namespace: settings.namespace ?? cluster.namespace };
@@ -83,7 +89,7 @@ export async function listAll(
   return items;
 }
 
-/** Writes the name of a resource with its group, as RBAC does: `hostedapps.apphosting.dev`. */
+/** Returns the plural name of an API resource with its API group, as kubectl writes it: `hostedapps.apphosting.dev`. */
 export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

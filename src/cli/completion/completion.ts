@@ -82,7 +82,8 @@ export async function complete(
   { speaks = standard, cluster }: Outside = {},
 ): Promise<number> {
   const { found, files } = await candidatesFor(args, commands, cluster);
-  // kubectl reads this number as a set of bits: 4 means no file names, 2 means no space after the word.
+  // The last line is a number that kubectl reads as a set of bits: 4 means that kubectl must not offer file names, 2
+  // means that no space follows the word.
   const directive = found.some(([value]) => value.endsWith('/')) ? ':6' : files ? ':0' : ':4';
   const lines = [...found.map(([value, description]) => `${value}\t${description}`), directive];
   speaks.out(`${lines.join('\n')}\n`);

@@ -41,7 +41,7 @@ export interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Remarks about the manifests, which the command prints. */
+  /** Sentences that the command prints as notes, such as that a kustomization was not rendered. */
   readonly notes: readonly string[];
 }
 
@@ -59,8 +59,9 @@ export async function readTexts(path: string) {
   const texts: [string, string][] = [];
   const unreadable: Unreadable[] = [];
   /**
-   * Reads a file, or a folder with everything in it; follows symbolic links. `around` lists the folders around the file
-   * or folder, to find a link that leads back into one of them.
+   * Reads a file, or all manifest files in a folder and its subfolders; follows symbolic links. `around` lists the
+   * folders that contain the file or folder. A link back to one of them is refused, because the reading would never
+   * end.
    */
   const read = async (file: string, around: readonly string[]): Promise<void> => {
     const name = relative(path, file) || file;
@@ -152,7 +153,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code === 'EACCES' ? 'the file may not be read' : message;
 }
 
-/** Parses the objects in manifest files, given as texts by path; skips kustomizations. */
+/** Parses the objects in manifest files. `texts` maps the path of each file to its text. Skips kustomization files. */
 export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
   const files = [...texts].filter(([file]) => !isKustomization(file));
   const parts = files.flatMap(([file, text]) => {
@@ -192,7 +193,8 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   try {
     value = document.toJS();
   } catch (error) {
-    // Report what the YAML parser throws: an alias may have no anchor, or aliases may expand to too many nodes.
+    // Report the errors that the YAML parser throws here, such as an alias without an anchor, or aliases that expand to
+    // too many nodes.
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];

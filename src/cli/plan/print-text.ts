@@ -1,7 +1,10 @@
 import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** For each action of a plan: the sign and the colour of its rows, and the noun with which the rows are counted. */
+/**
+ * How each action of a plan is printed: the sign and the colour of its rows, and the noun for counting them, as in `2
+ * changes`.
+ */
 export const marks = {
   create: { sign: '+', colour: 'green', noun: 'create' },
   change: { sign: '~', colour: 'yellow', noun: 'change' },
