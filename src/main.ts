@@ -67,7 +67,8 @@ function usage(program: string): string {
   return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains a command; ${program} --version prints the version.\n`;
 }
 
-// Turn on source maps before the rest of the code is loaded. A source map is only read when a stack trace is printed.
+// Turn on source maps before the rest of the code is loaded. This costs little, because a source map is only read when
+// a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {

@@ -17,7 +17,7 @@ export interface Received {
 }
 
 /**
- * The limits of one request: when the request is aborted, and how large the answer may be. A request that exceeds a
+ * The limits of one request: when the request is aborted, and how large the response may be. A request that exceeds a
  * limit fails.
  */
 export interface Bounds {

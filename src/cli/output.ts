@@ -7,8 +7,8 @@ import { styleText } from 'node:util';
 export const exitCodes = {
   fine: 0,
   /**
-   * The exit code if the result is incomplete, for example after a
-   * failed read. It wins over the exit codes for changes and problems.
+   * The exit code if the result is incomplete, for example after a failed read. This exit code wins over those for
+   * changes and problems.
    */
   unknown: 1,
   /** The exit code if the command found changes or problems. */

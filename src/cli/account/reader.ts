@@ -101,7 +101,7 @@ export function openAccount(
 }
 
 /**
- * Makes a reader that sends only one request for each address, with `ask`, and returns the same result for every later
+ * Makes a reader that requests each address only once, by calling `ask`, and returns the same result for every later
  * read of that address. After each request, calls `onRead` with the number of addresses that were read so far.
  */
 export function readingOnce(

@@ -40,7 +40,10 @@ export interface OpenCluster {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Finds the credentials of the cluster that the kubectl-like flags name. */
+/**
+ * Finds the credentials of the cluster that the command's flags choose. The flags have the same names as those of
+ * kubectl.
+ */
 export async function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   if (asGroup.length > 0 && user === undefined)
     throw new UsageError('--as-group needs --as: groups can only be impersonated together with a user');

@@ -136,7 +136,7 @@ async function resourcesFor(
   const [word = '', name] = typed.split('/');
   if (only === undefined && name === undefined) return kinds.map(({ kind }) => [`${kind}/`, '']);
   const kind = kindNamed(only ?? word);
-  // Accept any values: a command line that is still being typed may lack required flags.
+  // Accept any flag values and leave required flags optional, because the command line is still being typed.
   const anything = Object.entries(line.flags).map(([key, flag]) => [key, { ...flag, schema: z.unknown() }] as const);
   const flags = { ...Object.fromEntries(anything), ...clusterFlags };
   if (kind === undefined) return [];

@@ -58,8 +58,8 @@ export const ways: Readonly<Record<Steering, Way>> = {
 };
 
 /**
- * Defines a command that sets an annotation, by which it asks the operator for something. When the operator has handled
- * the annotation, it copies the annotation's value to the status field that `handled` names.
+ * Defines a command that asks the operator for something by setting an annotation. When the operator has handled the
+ * annotation, it copies the annotation's value to the status field that `handled` names.
  */
 function asking(annotation: string, handled: string, more: Annotations = {}): Pick<Way, 'operations' | 'isTakenUp'> {
   return {

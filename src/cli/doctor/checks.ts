@@ -104,7 +104,10 @@ async function tried(say: Say, look: () => Findings | Promise<Findings>): Promis
   }
 }
 
-/** Runs a Kubernetes request; if it fails, throws a message that names the verb, and so the missing permission. */
+/**
+ * Runs a Kubernetes request. If it fails, throws an error whose message names the verb, so that the user sees which
+ * permission is missing.
+ */
 async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -114,7 +117,10 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gets an object; if that fails, throws a message that names the request, and so the missing permission. */
+/**
+ * Gets an object. If that fails, throws an error whose message names the request, so that the user sees which
+ * permission is missing.
+ */
 function getting(api: Patient['api'], resource: Resource, namespace: string | undefined, name: string) {
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));

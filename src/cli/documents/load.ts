@@ -54,7 +54,10 @@ export async function loadDocuments(path: string): Promise<Documents> {
   return [...texts.keys()].some((file) => isKustomization(file) && !file.includes('/')) ? kustomized(path, all) : all;
 }
 
-/** Reads one manifest file, or those of a folder, by relative path; also lists the files that cannot be read. */
+/**
+ * Reads one manifest file, or all manifest files in a folder. Returns the text of each file under its relative path,
+ * and a list of the files that cannot be read.
+ */
 export async function readTexts(path: string) {
   const texts: [string, string][] = [];
   const unreadable: Unreadable[] = [];
@@ -80,7 +83,10 @@ export async function readTexts(path: string) {
   return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
 }
 
-/** Lists the manifest files and the subfolders of a folder by name, without hidden ones. */
+/**
+ * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. Leaves out hidden files and
+ * folders.
+ */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();

@@ -19,7 +19,7 @@ import { capitalised } from '../output.ts';
 
 /** A part of an account that could not be read or cannot be imported. */
 export interface Gap {
-  /** Names the part of the account for people, such as `app app_9`. */
+  /** The name of the part of the account in messages, such as `app app_9`. */
   readonly what: string;
   readonly code: string;
   readonly reason: string;
@@ -35,8 +35,8 @@ interface Unread {
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
 /**
- * Says what to read of an account: objects of which kinds, where an empty list means all kinds, and the memberships
- * with which ids.
+ * Chooses what to read of an account: the kinds of the objects, where an empty list means all kinds, and the ids of the
+ * memberships.
  */
 interface Wanted {
   readonly kinds: readonly string[];

@@ -35,7 +35,7 @@ export async function preflight(
 
 /**
  * Returns a sentence if the Kubernetes version of the cluster is too old. If the version cannot be read, returns
- * undefined: the requests that follow will fail too, and show the reason.
+ * undefined, because the requests that follow will show the problem.
  */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {

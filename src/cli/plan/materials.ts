@@ -1,4 +1,7 @@
-/** Collects the Secrets and ConfigMaps of a plan: those in the manifests, and placeholders for those that a spec only refers to. */
+/**
+ * Collects the Secrets and ConfigMaps of a plan: those in the manifests, and placeholders for those that a spec refers to but no manifest
+ * contains.
+ */
 import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { keyOf } from '../../engine/objects/stored.ts';
@@ -19,8 +22,8 @@ export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Ma
 type Material = readonly [key: string, values: Readonly<Record<string, string>>];
 
 /**
- * Makes placeholder values for Secret and ConfigMap keys that a spec only refers to. They are URLs, because some fields accept nothing
- * else.
+ * Makes placeholder values for those keys of Secrets and ConfigMaps that a spec refers to but no manifest contains. The
+ * placeholders are URLs, because some fields accept nothing else.
  */
 function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
   return objects.flatMap(({ needs, object: { metadata } }) => {

@@ -195,7 +195,7 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
 
 /**
  * Fields of a request that a plan does not show as changes: the ids of objects and of the request, and
- * `applyImmediately`, which is no setting.
+ * `applyImmediately`, which only decides when a change is deployed.
  */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
@@ -283,8 +283,8 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no row for an object whose request was sent but is not finished, such as a recovery request. Such an object is
-  // not Ready only because the plan ends before the service has finished the request.
+  // Make no row for an object whose request was sent to the service but is not finished there, such as a recovery
+  // request. Such an object is not Ready only because the plan ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
