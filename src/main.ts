@@ -67,7 +67,8 @@ function usage(program: string): string {
   return `${program} COMMAND [options]\n\n${rows.join('\n')}\n\n${program} COMMAND --help explains a command; ${program} --version prints the version.\n`;
 }
 
-// Turn on source maps before the rest of the code is loaded. A source map is only read when a stack trace is printed.
+// Turn on source maps before the rest of the code is loaded. This costs little, because a source map is only read when
+// a stack trace is printed.
 setSourceMapsSupport(true);
 
 async function main(): Promise<number> {
@@ -89,8 +90,8 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two Node processes and builds a control plane from source files. A
-    // single-file program has no source files.
+    // The sandbox starts this program again as two Node processes, and builds a control plane from source files. If the
+    // program is built as a single file, there are no source files.
     stderr.write(
       'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );

@@ -17,7 +17,7 @@ export interface Received {
 }
 
 /**
- * The limits of one request: when the request is aborted, and how large the answer may be. A request that exceeds a
+ * The limits of one request: when the request is aborted, and how large the response may be. A request that exceeds a
  * limit fails.
  */
 export interface Bounds {
@@ -56,7 +56,7 @@ export function collect(
     dispatcher.dispatch(options, {
       onRequestStart: (controller) => {
         started = controller;
-        // A request can be aborted while it waits for a connection.
+        // If the request was aborted while it waited for a connection, do not send it.
         const no = signal.aborted ? (signal.reason as Error) : mayStart?.();
         if (no !== undefined) end(controller, no);
       },

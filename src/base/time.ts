@@ -1,8 +1,11 @@
 /** A wall clock for the times that people read, and a monotonic clock for every decision. */
 export interface Clock {
-  /** Milliseconds since the epoch. */
+  /** Returns the wall time in milliseconds since the Unix epoch. */
   wall(): number;
-  /** Milliseconds since a fixed but arbitrary moment, on a clock that nobody can set and that never goes back. */
+  /**
+   * Returns the milliseconds since a fixed but arbitrary moment, on a clock that nobody can set and that never goes
+   * back.
+   */
   monotonic(): number;
   /** Calls `wake` once after `delayMs`. Returns a function that cancels this call. */
   after(delayMs: number, wake: () => void): () => void;
@@ -35,7 +38,7 @@ export function isoSeconds(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
 }
 
-/** Formats a time like metav1.MicroTime: with exactly six digits after the second. */
+/** Formats a time like the Kubernetes type metav1.MicroTime, with six digits for the fraction of the second. */
 export function microTime(wallMs: number): string {
   return new Date(wallMs).toISOString().replace(/Z$/, '000Z');
 }
@@ -55,7 +58,10 @@ export function jittered(ms: number, entropy: Entropy): number {
   return ms * (0.5 + entropy.fraction() / 2);
 }
 
-/** Computes the pause before an object is reconciled again after failures in a row: from half a second to five minutes. */
+/**
+ * Computes how long to wait before an object is reconciled again after its reconcile failed. The wait grows with each
+ * further failure, from half a second to five minutes.
+ */
 export function retryPauseMs(failures: number, entropy: Entropy): number {
   return jittered(growingMs(failures, { firstMs: 1_000, longestMs: 300_000 }), entropy);
 }
@@ -71,8 +77,8 @@ export interface BackoffShape {
 }
 
 /**
- * Computes the pauses between attempts. The pauses have jitter, grow with each failure in a row, and are short again
- * after a while without a failure.
+ * Computes the pauses between attempts, with jitter. Each failure makes the next pause longer. After a while without a
+ * failure, the next pause is short again.
  */
 export class Backoff {
   readonly #shape: BackoffShape;
@@ -87,7 +93,10 @@ export class Backoff {
     this.#entropy = entropy;
   }
 
-  /** Returns the number of failures in a row. */
+  /**
+   * Returns how many failures have been counted. After a while without a failure, the next failure starts the count
+   * anew.
+   */
   get failures(): number {
     return this.#failures;
   }
@@ -132,7 +141,7 @@ export function inTime<Value>(
   });
 }
 
-/** Waits `delayMs`, or until the signal is aborted. */
+/** Waits for `delayMs` milliseconds, or until the signal is aborted. */
 export function pause(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise<void>((resolve) => {
     if (signal?.aborted === true) return resolve();

@@ -127,13 +127,16 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
     );
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
-  // Leave createNewApp out if the app has a name, but nothing says whether it is a new app. The value false would be
-  // wrong for a standby in a new app.
+  // If there is an app name but it is unknown whether the app is new, leave the field createNewApp out. The value false
+  // would be wrong if the standby is in a new app.
   const createNewApp = isNew ? true : (saved?.createNewApp ?? (appName === undefined ? false : undefined));
   return definedIn({ environmentName, appName, createNewApp });
 }
 
-/** True if this protection was activated before. The manifest then needs `afterOperationId`. */
+/**
+ * True if this protection was activated before. In that case, the manifest of a new activation must set
+ * `afterOperationId`.
+ */
 function isAnother({ facts, obstacle }: ProtectionView): boolean {
   return facts.activationResult !== undefined || obstacle?.reason === 'AlreadyActivated';
 }

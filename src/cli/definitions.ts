@@ -85,7 +85,10 @@ function inWords(value: unknown): string {
   return typeof value === 'string' ? `the text ${JSON.stringify(value)}` : JSON.stringify(value);
 }
 
-/** Reports a field that the schema does not have, and suggests the nearest name that it has. */
+/**
+ * Reports a field that the schema does not have. If a field name of the schema is similar, suggests the most similar
+ * one.
+ */
 function unknownField(path: Path, known: readonly string[]): Flaw {
   const meant = nearest(String(path.at(-1)), known);
   const hint = meant === undefined ? '' : `; did you mean ${meant}?`;

@@ -14,14 +14,14 @@ export interface CommandAnswer {
   readonly data?: unknown;
   /** The result as text for people, printed unless `-o` is json or yaml. */
   readonly text?: string;
-  /** The exit code if `problems` is empty; 0 by default. */
+  /** The exit code of the command; 0 by default. If `problems` has entries, the exit code is 1 instead. */
   readonly code?: number;
 }
 
 /** Things that a command uses besides its arguments, such as the cluster and the clock; tests replace them. */
 export interface Outside {
   readonly speaks?: Speaks;
-  /** The cluster to use in place of the one that the flags name. */
+  /** An open cluster, which the command uses instead of the one that the flags choose. */
   readonly cluster?: OpenCluster | undefined;
   readonly time?: Waiting;
 }
@@ -32,10 +32,13 @@ export interface Called<F extends Flags> extends Required<Outside> {
   readonly operand: string | undefined;
 }
 
-/** A command as a function of its arguments, which returns the exit code. */
+/** A command as a function, which takes the arguments of the command line and returns the exit code. */
 export type Command = (args: readonly string[], outside?: Outside) => Promise<number>;
 
-/** Makes a command. `work` returns the answer to print, or only an exit code if it has already printed everything. */
+/**
+ * Makes a command. `work` does the work of the command. It returns the result to print, or only an exit code if it has
+ * already printed everything.
+ */
 export function command<F extends Flags>(
   line: CommandLine<F>,
   work: (called: Called<F>) => Promise<number | CommandAnswer>,

@@ -1,4 +1,4 @@
-/** Gives commands the clock and the random numbers of the machine, and a log and metrics that discard everything. */
+/** Gives commands the clock and the random numbers of the machine, a log that writes nothing, and metrics that record nothing. */
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import type { Clock, Entropy } from '../base/time.ts';
@@ -38,8 +38,8 @@ export const realEntropy: Entropy = { fraction: Math.random, uuid: randomUUID };
 
 const discard = () => undefined;
 
-/** A log that discards everything. */
+/** A log that writes nothing. */
 export const silent: Log = { debug: discard, info: discard, warn: discard, error: discard };
 
-/** Metrics that discard everything. */
+/** Metrics that record nothing. */
 export const unmeasured: Metrics = { count: discard, gauge: discard, observe: discard };

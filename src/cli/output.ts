@@ -7,19 +7,22 @@ import { styleText } from 'node:util';
 export const exitCodes = {
   fine: 0,
   /**
-   * The exit code if the result is incomplete, for example after a
-   * failed read. It wins over the exit codes for changes and problems.
+   * The exit code if the result is incomplete, for example after a failed read. This exit code wins over those for
+   * changes and problems.
    */
   unknown: 1,
   /** The exit code if the command found changes or problems. */
   found: 2,
-  /** The exit code if a condition of the flag `--fail-on` is met. */
+  /**
+   * The exit code of a plan that contains something that the flag `--fail-on` names. Also the exit code of a command
+   * that changes nothing because Argo CD or Flux owns the resource.
+   */
   gate: 3,
   /** The exit code if the command line is not valid. */
   usage: 64,
 } as const;
 
-/** The streams of a command; `out` gets only its result. */
+/** The streams that a command writes to: only its result goes to `out`, everything else goes to `err`. */
 export interface Speaks {
   readonly out: (text: string) => void;
   readonly err: (text: string) => void;
@@ -53,8 +56,8 @@ export function asData(output: unknown, value: unknown): string | undefined {
 }
 
 /**
- * Writes a file. Returns the problems for the command to print: an
- * empty list, or one sentence if the file could not be written.
+ * Writes a file. If this fails, returns a list with one sentence that says why, for the command to print. Otherwise
+ * returns an empty list.
  */
 export async function writeOrExplain(path: string, text: string): Promise<readonly string[]> {
   try {
@@ -93,7 +96,7 @@ export function capitalised(word: string): string {
   return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
-/** Formats how long ago a time was, in the largest unit that gives at least two: `90s`, `12m`, `5h`, `3d`. */
+/** Formats how long ago a time was, in the largest unit of which at least two have passed: `90s`, `12m`, `5h`, `3d`. */
 export function ageInWords(time: string, nowMs = Date.now()): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
   if (Number.isNaN(seconds)) return '?';

@@ -27,8 +27,8 @@ export interface ProtectionView {
   /** The reason and message of the condition ActivationAvailable if this condition is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
   /**
-   * Why the service did not list the recovery points. Set only
-   * if the points come from the status of the resource instead.
+   * The reason why the service did not list the recovery points. If it is set, the points come from the status of the
+   * resource.
    */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
@@ -36,7 +36,7 @@ export interface ProtectionView {
 /** One recovery point, as the status of a DisasterProtection lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** The flags that every command about a protection has. */
+/** The flags that all commands about a DisasterProtection have. */
 export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
 
 /** Reads the protection that a command names, with the recovery points that the service lists now. */
@@ -56,12 +56,12 @@ export async function readProtection(called: Called<typeof protectionFlags>): Pr
 /** All recovery points, newest first, or a sentence that says why they could not be listed. */
 export type LivePoints =
   | { readonly points: readonly PointRow[] }
-  /** `asked` is true if the service gave no usable list, and false if no request could be sent to the service. */
+  /** `asked` is true if the service was asked but gave no usable list, and false if no request could be sent. */
   | { readonly why: string; readonly asked: boolean };
 
 /**
- * Asks the service for every recovery point of a protection. Uses the
- * credential that flags give, or else that of the protection's account.
+ * Asks the service for all recovery points of a protection. Uses the credential from flags. Without such flags, uses
+ * the credential of the protection's account.
  */
 export async function livePoints(
   api: Pick<KubeApi, 'get'>,
@@ -83,7 +83,7 @@ export async function livePoints(
   }
 }
 
-/** Asks the service for every recovery point of a protection, through a reader that is already open. */
+/** Asks the service for all recovery points of a protection. Uses a reader that the caller has opened. */
 export async function pointsFrom(
   reader: Pick<AccountReader, 'accountId' | 'read'>,
   { configurationId, facts }: Pick<ProtectionView, 'facts' | 'configurationId'>,

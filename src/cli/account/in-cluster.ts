@@ -43,8 +43,8 @@ export async function credentialOfAccount(
 }
 
 /**
- * Reads the credential that the spec of an account names. The account itself may exist only in a manifest. The Secret
- * is read in `namespace`.
+ * Reads the credential from the Secret that the spec of an account names, in the given namespace. The account itself
+ * may exist only as a manifest, and not in the cluster.
  */
 export async function credentialInSpec(
   api: Pick<KubeApi, 'get'>,
@@ -75,8 +75,8 @@ export function secretText(secret: KubeObject | undefined, key: string): string 
 }
 
 /**
- * Reads an object from the cluster. If the object is absent or may not be read, throws a message that names the flags
- * with which the command does not need the object.
+ * Reads an object from the cluster. If the object does not exist or the API server refuses the read, the error message
+ * names the flags with which the command works without the object.
  */
 async function found(title: string, read: () => Promise<KubeObject | undefined>): Promise<KubeObject> {
   const object = await read().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * Reads one account of the service. Each address is read once, at a limited number of requests per second. Guarantees: only GET is sent; an
- * address has the same answer for the whole run, so that all results fit together; a read that fails is reported as failed, and never looks
- * like an empty answer.
+ * Reads one account of the service, at a limited number of requests per second. Guarantees: only GET requests are sent; each address is
+ * read once, and gives the same response for the rest of the run, so that results do not contradict each other; a failed read is reported
+ * as failed, and never looks like an empty list.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
@@ -11,19 +11,19 @@ import { openHosting } from '../../hosting/service.ts';
 import { realClock, realEntropy, silent, unmeasured } from '../machine.ts';
 import { openReadingWire } from './reads-only.ts';
 
-/** The result of one read of the service. */
+/** The result of one read of the service: its response, or the reason why the read failed. */
 export type AccountReading =
   | { readonly is: 'answered'; readonly status: number; readonly body: unknown }
-  /** The service gave no usable answer; `why` is one word, `message` a sentence. */
+  /** The read failed. `why` gives the reason in one word, `message` in a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
 
-/** The reasons why a read of the service has no usable answer. */
+/** The reasons for which a read of the service can fail. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
 /** A source of an account's data: the service, or a snapshot. Disposing of the reader closes the connection. */
 export interface AccountReader {
   readonly accountId: string;
-  /** The host and port of the service. */
+  /** The host and port at which the service is reached. */
   readonly endpoint: string;
   /** The time at which the data was read, in milliseconds since the epoch. */
   readonly asOfMs: number;
@@ -34,8 +34,8 @@ export interface AccountReader {
 }
 
 /**
- * Collects the items of a list from all answers so far to reads of `path`, such as the pages of the list. `field` is
- * the field of an answer that holds the items.
+ * Collects the items of one list from all responses that the reader has received for `path`, for example from all pages
+ * of the list. `field` names the field of a response that holds the items.
  */
 export function itemsRead(reader: Pick<AccountReader, 'readings'>, path: string, field: string) {
   return reader.readings().flatMap(([address, reading]) => {
@@ -50,9 +50,12 @@ export interface GivenCredential {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
-  /** The flag or the Secret that gave the base URL, for messages. */
+  /** The flag or the Secret from which the base URL comes. Error messages show it. */
   readonly source: string;
-  /** The account resource in the cluster that names this credential, if one does. */
+  /**
+   * The account resource in the cluster that led to this credential. Undefined if the credential was found in another
+   * way, for example by flags.
+   */
   readonly of?: { readonly kind: string; readonly name: string };
 }
 
@@ -98,8 +101,8 @@ export function openAccount(
 }
 
 /**
- * Makes a reader that calls `ask` only once for each address, and then returns the same result again. After each call,
- * `onRead` gets the number of addresses that were read so far.
+ * Makes a reader that requests each address only once, by calling `ask`, and returns the same result for every later
+ * read of that address. After each request, calls `onRead` with the number of addresses that were read so far.
  */
 export function readingOnce(
   source: Omit<AccountReader, 'read' | 'readings'>,

@@ -1,4 +1,4 @@
-/** Opens the HTTP connection of commands that only look at the service: it sends GET and nothing else. */
+/** Opens the HTTP connections of commands that must not change anything in the service. These connections send only GET requests. */
 import type { Clock } from '../../base/time.ts';
 import type { HostRules } from '../../hosting/wire/hosts.ts';
 import { openNames } from '../../hosting/wire/names.ts';

@@ -1,6 +1,6 @@
 /**
- * Writes and reads snapshots. A snapshot is a file with the service's answers about one account, without secrets, for plans where no
- * credential is allowed.
+ * Writes and reads snapshots. A snapshot is a file with the service's responses about one account, without secrets. A plan can read
+ * it where no credential is allowed.
  */
 import { z } from 'zod';
 import { Trouble } from '../../config.ts';
@@ -28,8 +28,8 @@ const Snapshot = z.strictObject({
 });
 
 /**
- * Returns the text of a snapshot file with all answers that the service gave to the reader. Leaves out answers that may
- * hold a secret.
+ * Returns the text of a snapshot file with all responses that the service gave to the reader. Leaves out responses that
+ * may hold a secret.
  */
 export function snapshotOf(reader: AccountReader): string {
   const answers = reader.readings().flatMap(([address, reading]) => {

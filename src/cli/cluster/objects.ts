@@ -1,4 +1,4 @@
-/** Reads the objects of the operator's kinds from a cluster, and finds kinds and conditions for the commands. */
+/** Reads the objects of the operator's kinds from a cluster. Also finds a kind by its name, and a condition of an object by its type. */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
@@ -9,7 +9,10 @@ import { failureOf, listAll, withGroup } from './open.ts';
 /** The objects that were read from a cluster, and the reasons why other objects could not be read. */
 export interface ObjectsRead {
   readonly objects: readonly ParsedObject[];
-  /** One sentence for each failed read, such as `may not list metricalerts.apphosting.dev in team-a`. */
+  /**
+   * One sentence for each failed read. If a permission is missing, the sentence is like
+   * `may not list metricalerts.apphosting.dev in team-a`.
+   */
   readonly problems: readonly string[];
 }
 
@@ -90,8 +93,8 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
 export type Readiness = ReturnType<typeof readinessOf>;
 
 /**
- * Reads from the status of an object whether it is Ready. The answer is `Unknown` while the operator has not yet
- * handled the newest generation of the spec.
+ * Reads from the status of an object whether the object is Ready. The result is `Unknown` while the operator has not
+ * yet handled the newest generation of the spec.
  */
 export function readinessOf({ object, status }: ParsedObject) {
   const known = conditionOf({ status }, 'Ready');

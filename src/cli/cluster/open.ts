@@ -24,7 +24,10 @@ export const clusterFlags = {
   },
 };
 
-/** The parsed flags that choose a cluster, and perhaps an account resource in the cluster. */
+/**
+ * The parsed flags that choose a cluster. Some commands also have a flag that chooses an account resource in the
+ * cluster.
+ */
 type ClusterSettings = Partial<Settings<typeof clusterFlags>> & { readonly account?: string | undefined };
 
 /** The part of the Kubernetes API that the commands use. */
@@ -40,7 +43,10 @@ export interface OpenCluster {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Finds the credentials of the cluster that the kubectl-like flags name. */
+/**
+ * Finds the credentials of the cluster that the command's flags choose. The flags have the same names as those of
+ * kubectl.
+ */
 export async function credentialsOf({ kubeconfig, context, as: user, asGroup = [] }: ClusterSettings) {
   if (asGroup.length > 0 && user === undefined)
     throw new UsageError('--as-group needs --as: groups can only be impersonated together with a user');
@@ -48,7 +54,10 @@ export async function credentialsOf({ kubeconfig, context, as: user, asGroup = [
   return findCredentials({ clock: realClock, env: wholeEnvironment(), asGroups: asGroup, ...named });
 }
 
-/** Opens the cluster that the flags name, or returns the one that is passed in. `--namespace` wins over the namespace of the context. */
+/**
+ * Opens the cluster that the flags choose, unless the caller passes a cluster that is already open. The flag
+ * `--namespace` wins over the namespace of the kubeconfig context.
+ */
 export async function openCluster(settings: ClusterSettings, given: OpenCluster | undefined): Promise<OpenCluster> {
   const cluster = given ?? (await connected(settings));
   return { ...cluster, namespace: settings.namespace ?? cluster.namespace };
@@ -86,7 +95,7 @@ export async function listAll(
   return items;
 }
 
-/** Writes the name of a resource with its group, as RBAC does: `hostedapps.apphosting.dev`. */
+/** Returns the plural name of an API resource with its API group, as kubectl writes it: `hostedapps.apphosting.dev`. */
 export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>): string {
   return group === '' ? plural : `${plural}.${group}`;
 }

@@ -82,7 +82,8 @@ export async function complete(
   { speaks = standard, cluster }: Outside = {},
 ): Promise<number> {
   const { found, files } = await candidatesFor(args, commands, cluster);
-  // kubectl reads this number as a set of bits: 4 means no file names, 2 means no space after the word.
+  // The last line is a number that kubectl reads as a set of bits: 4 means that kubectl must not offer file names, 2
+  // means that no space follows the word.
   const directive = found.some(([value]) => value.endsWith('/')) ? ':6' : files ? ':0' : ':4';
   const lines = [...found.map(([value, description]) => `${value}\t${description}`), directive];
   speaks.out(`${lines.join('\n')}\n`);
@@ -135,7 +136,7 @@ async function resourcesFor(
   const [word = '', name] = typed.split('/');
   if (only === undefined && name === undefined) return kinds.map(({ kind }) => [`${kind}/`, '']);
   const kind = kindNamed(only ?? word);
-  // Accept any values: a command line that is still being typed may lack required flags.
+  // Accept any flag values and leave required flags optional, because the command line is still being typed.
   const anything = Object.entries(line.flags).map(([key, flag]) => [key, { ...flag, schema: z.unknown() }] as const);
   const flags = { ...Object.fromEntries(anything), ...clusterFlags };
   if (kind === undefined) return [];

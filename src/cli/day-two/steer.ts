@@ -17,7 +17,10 @@ interface Way {
   /** The only kind that the command applies to; absent if it applies to all kinds. */
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
-  /** The change to a manifest in Git that has the same effect; set only for commands that change the spec. */
+  /**
+   * The lines to write into a manifest in Git for the same effect. If a GitOps tool owns the resource, the command
+   * prints these lines and changes nothing. Set only for commands that change the spec.
+   */
   readonly inGit?: string;
   /**
    * True once the operator has handled the request that the command
@@ -26,7 +29,7 @@ interface Way {
   readonly isTakenUp: (object: KubeObject, at: string) => boolean;
 }
 
-/** The commands that change one resource: what each of them does, by its name. */
+/** Describes the commands that change one resource, by the name of the command. */
 export const ways: Readonly<Record<Steering, Way>> = {
   reconcile: {
     summary: 'Makes the operator reconcile a resource now, with fresh reads of the service.',
@@ -54,7 +57,10 @@ export const ways: Readonly<Record<Steering, Way>> = {
   start: powering('Starts', 'Running'),
 };
 
-/** Defines an action that sets an annotation. The operator copies the value to `status[handled]` when it has acted on the annotation. */
+/**
+ * Defines a command that asks the operator for something by setting an annotation. When the operator has handled the
+ * annotation, it copies the annotation's value to the status field that `handled` names.
+ */
 function asking(annotation: string, handled: string, more: Annotations = {}): Pick<Way, 'operations' | 'isTakenUp'> {
   return {
     operations: (object, at) => annotate(object, { ...more, [annotation]: at }),
@@ -163,8 +169,8 @@ export function steering(name: Steering) {
         // Do not look at the conditions of a paused object, because the operator does not update them during a pause.
         if (isDone && name === 'pause') return { text: `${title}: paused\n` };
         if (isDone && isCurrent(seen) && ready?.status === 'True') return { text: `${title}: ${ready.reason}\n` };
-        // If the service refuses the call, the operator never records in status that it has handled the request. The
-        // only sign is then a new message of the condition Stalled.
+        // If the service refuses the requested call, the operator does not record in status that it has handled the
+        // request. So also stop waiting if the condition Stalled has a new message.
         if (stalled !== undefined && isCurrent(seen) && (isDone || stalled !== before))
           return { code: exitCodes.found, note: `${title} is stalled: ${last}` };
         if (time.nowMs() >= until)

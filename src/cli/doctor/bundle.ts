@@ -3,7 +3,10 @@ import { isRecord, recordsIn } from '../../base/json.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
 import type { CheckFinding } from './checks.ts';
 
-/** Writes the bundle as JSON text: the findings, and for each resource its kind, name, conditions, drift and unfinished call. */
+/**
+ * Writes the file for a bug report as JSON text. It has the findings of all checks, and for each resource its kind,
+ * name, conditions, drift and unfinished call.
+ */
 export function bundleOf(
   findings: readonly CheckFinding[],
   objects: readonly ParsedObject[],

@@ -58,14 +58,14 @@ const clockSlackMs = 5_000;
  */
 const silenceMs = 60_000;
 /**
- * A check warns if reads are expected to use more than this share of an account's request budget, because changes would
- * then have to wait.
+ * A check warns if the reads of an account are expected to use more than this share of its request budget. Too little
+ * would be left for changes, so changes would have to wait.
  */
 const mostOfBudget = 0.8;
 
 /**
- * A check: its code, the object that it is about, such as `apphosting-system/apphosting-operator`, and the function
- * that runs it.
+ * A check: its code, the object that it checks, such as `apphosting-system/apphosting-operator`, and the function that
+ * runs the check.
  */
 type Check = readonly [
   code: string,
@@ -104,7 +104,10 @@ async function tried(say: Say, look: () => Findings | Promise<Findings>): Promis
   }
 }
 
-/** Runs a Kubernetes request; if it fails, throws a message that names the verb, and so the missing permission. */
+/**
+ * Runs a Kubernetes request. If it fails, throws an error whose message names the verb, so that the user sees which
+ * permission is missing.
+ */
 async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -114,13 +117,16 @@ async function reading<T>(verb: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Gets an object; if that fails, throws a message that names the request, and so the missing permission. */
+/**
+ * Gets an object. If that fails, throws an error whose message names the request, so that the user sees which
+ * permission is missing.
+ */
 function getting(api: Patient['api'], resource: Resource, namespace: string | undefined, name: string) {
   const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
   return reading(`get ${withGroup(resource)}${where}`, () => api.get(resource, namespace, name));
 }
 
-/** Makes the function with which a check returns what it has found about one object. */
+/** Makes the function with which a check reports what it has found out about one object. */
 function about(code: string, object: string): Say {
   return (verdict, message, remedy) => [{ code, verdict, object, message, ...(remedy !== undefined && { remedy }) }];
 }
@@ -158,8 +164,8 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
 }
 
 /**
- * Checks that an operator holds the lease. Checks the operator's clock too, because the operator writes its own time
- * into the lease every two seconds.
+ * Checks that an operator holds the lease. Also checks the operator's clock by the time in the lease, because the
+ * operator writes its own time there every two seconds.
  */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or give its namespace with --operator-namespace: docs/runbooks/nobody-acts.md.';
@@ -167,7 +173,8 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
-    // Read the lease again, because an operator whose clock is slow may still be renewing it.
+    // Read the lease a second time. If the operator's clock is slow, the lease seems to have expired although the
+    // operator still renews it.
     await patient.time.pause(secondLookMs);
     seen = (await leaseSeen(patient)) ?? first;
   }
@@ -184,7 +191,9 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
 
-/** The pause before the lease is read again. A running operator renews the lease more often. */
+/**
+ * How long to wait before the lease is read a second time. A running operator renews the lease more often than this.
+ */
 const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {

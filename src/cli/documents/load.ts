@@ -41,7 +41,7 @@ export interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Remarks about the manifests, which the command prints. */
+  /** Sentences that the command prints as notes, such as that a kustomization was not rendered. */
   readonly notes: readonly string[];
 }
 
@@ -54,13 +54,17 @@ export async function loadDocuments(path: string): Promise<Documents> {
   return [...texts.keys()].some((file) => isKustomization(file) && !file.includes('/')) ? kustomized(path, all) : all;
 }
 
-/** Reads one manifest file, or those of a folder, by relative path; also lists the files that cannot be read. */
+/**
+ * Reads one manifest file, or all manifest files in a folder. Returns the text of each file under its relative path,
+ * and a list of the files that cannot be read.
+ */
 export async function readTexts(path: string) {
   const texts: [string, string][] = [];
   const unreadable: Unreadable[] = [];
   /**
-   * Reads a file, or a folder with everything in it; follows symbolic links. `around` lists the folders around the file
-   * or folder, to find a link that leads back into one of them.
+   * Reads a file, or all manifest files in a folder and its subfolders; follows symbolic links. `around` lists the
+   * folders that contain the file or folder. A link back to one of them is refused, because the reading would never
+   * end.
    */
   const read = async (file: string, around: readonly string[]): Promise<void> => {
     const name = relative(path, file) || file;
@@ -79,7 +83,10 @@ export async function readTexts(path: string) {
   return { texts: new Map(texts.toSorted(([a], [b]) => (a < b ? -1 : 1))), unreadable };
 }
 
-/** Lists the manifest files and the subfolders of a folder by name, without hidden ones. */
+/**
+ * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. Leaves out hidden files and
+ * folders.
+ */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
   const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
@@ -152,7 +159,7 @@ function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   return code === 'EACCES' ? 'the file may not be read' : message;
 }
 
-/** Parses the objects in manifest files, given as texts by path; skips kustomizations. */
+/** Parses the objects in manifest files. `texts` maps the path of each file to its text. Skips kustomization files. */
 export function documentsIn(texts: ReadonlyMap<string, string>): Documents {
   const files = [...texts].filter(([file]) => !isKustomization(file));
   const parts = files.flatMap(([file, text]) => {
@@ -192,7 +199,8 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
   try {
     value = document.toJS();
   } catch (error) {
-    // Report what the YAML parser throws: an alias may have no anchor, or aliases may expand to too many nodes.
+    // Report the errors that the YAML parser throws here, such as an alias without an anchor, or aliases that expand to
+    // too many nodes.
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];

@@ -80,7 +80,10 @@ export const importAccount = command(importCommand, async (called: Imported) => 
   }
 });
 
-/** Prints how much there is to read, and on a terminal a counter that is updated in place. */
+/**
+ * Prints how many reads the import needs. On a terminal, also prints a counter of the finished reads and updates it in
+ * place.
+ */
 function progressOn({ err, isTerminal }: Speaks, requestsPerSecond: number) {
   let total = 0;
   return {
@@ -138,8 +141,8 @@ async function imported(
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
-  // A new folder needs no second proof: it holds only manifests that were just proved to send nothing. An existing
-  // folder may also hold manual edits that send something.
+  // A new folder needs no second proof: it will contain only manifests for which it was just proved that applying them
+  // sends nothing to the service. An existing folder may also contain manual edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const { written, problem } = settings.check ? { written: 0 } : await writeFiles(folder, changes, signal);
   const isSnapshotWanted = !settings.check && !signal.aborted;
@@ -182,7 +185,10 @@ interface Report {
 
 const unseen = 'environment variables are not imported, nor members and installations that no flag names';
 
-/** Formats the report of an import as text; `edits` are the calls that manual edits in the folder would send. */
+/**
+ * Formats the report of an import as text. `edits` lists the calls that applying the folder would send to the service
+ * because of manual edits in the folder.
+ */
 function textOf(report: Report, edits: readonly string[], isCheck: boolean): string {
   const { resources, skipped, toFillIn, proof, files, written } = report;
   const counts = Object.entries(folders).flatMap(([kind, folder]) => {

@@ -22,13 +22,16 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** The content of an import folder. */
+/** The files of an import folder, and the resources that their manifests contain. */
 export interface FolderContent {
   /** The text of each file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;
-  /** The path of the manifest of each resource, by `Kind/id`; the id is that of the object in the service. */
+  /**
+   * The path of each resource's manifest. The keys have the form `Kind/id`, with the id of the resource's object in the
+   * service.
+   */
   readonly paths: ReadonlyMap<string, string>;
 }
 
@@ -105,7 +108,10 @@ export interface FilesWritten {
   readonly problem?: string;
 }
 
-/** Writes each file whole; stops at the first file that cannot be written, or between two files if the signal is aborted. */
+/**
+ * Writes the files one after the other, each either completely or not at all. Stops at the first file that cannot be
+ * written. If the signal is aborted, stops before the next file.
+ */
 export async function writeFiles(
   folder: string,
   changes: readonly FileChange[],
@@ -166,7 +172,10 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Removes the policy Observe from a manifest if its comment shows that import set the policy. Keeps a policy that a person wanted. */
+/**
+ * Removes the policy Observe from a manifest if the manifest's comment says that import chose the policy. Keeps the
+ * policy if a person wanted it.
+ */
 function liftObserve(document: Document.Parsed): boolean {
   const written = /^ Only observed \[(?!AsAsked)\w+\]: .*\n?/mu;
   const holder = [document, document.contents].find((one) => written.test(one?.commentBefore ?? ''));

@@ -1,4 +1,7 @@
-/** Turns the objects of an account into resources. References take the place of ids; defaults and secrets are left out. */
+/**
+ * Turns the objects of an account into resources. The id of another object becomes a reference to that object's resource. Default values
+ * and secrets are left out.
+ */
 import { definedIn, Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
 import { settingsOf, type ways } from '../../kinds/contact-point/schema.ts';
@@ -36,7 +39,7 @@ export function writtenSpec({ spec, observed }: Draft): Draft['spec'] {
   return observed === undefined ? spec : { ...spec, lifecycle: { managementPolicy: 'Observe' } };
 }
 
-/** The folder for the resources of each kind; the import report uses the same names. */
+/** For each kind, the name of the folder that holds its resources. The import report uses the same names. */
 export const folders = {
   HostedApp: 'apps',
   AppEnvironment: 'environments',
@@ -50,7 +53,10 @@ export const folders = {
 /** An installation of a solution. A person names it by a flag, because the service does not list installations. */
 export type NamedInstallation = Readonly<Record<'id' | 'solution' | 'region' | 'appName', string>>;
 
-/** Turns the content of an account into resources; `taken` has the names that an existing folder uses, by id. */
+/**
+ * Turns the objects of an account into resources. `taken` maps the ids of objects to the resource names that an
+ * existing folder already uses for them.
+ */
 export function draftsOf(
   content: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -117,7 +123,10 @@ export function draftsOf(
   return { drafts, skipped };
 }
 
-/** Chooses the name of each resource; the result maps ids of the service to names. */
+/**
+ * Chooses a name for each resource. Returns a map from the id of each object in the service to the name of its
+ * resource.
+ */
 function namesIn(
   { apps, environments, contactPoints, alerts, protections, members }: AccountContent,
   taken: ReadonlyMap<string, string>,
@@ -198,7 +207,10 @@ function alertFields(alert: AccountContent['alerts'][number], name: string) {
   } satisfies Loose<Partial<MetricAlertSpec>>;
 }
 
-/** A spec in which every enum field may hold any text, because the values are checked against the schema later. */
+/**
+ * A spec whose enum fields may hold any string. The strings come from the service, and are checked against the schema
+ * later.
+ */
 type Loose<Spec> = {
   readonly [Field in keyof Spec]: (Spec[Field] extends string | undefined ? string : Spec[Field]) | undefined;
 };
@@ -240,7 +252,9 @@ function sourceOf(app: AppContent, record: NonNullable<AppContent['record']>): H
   };
 }
 
-/** Returns undefined if a value is the default, else the value as it is. */
+/**
+ * Returns undefined if a value is the default, so that import leaves the field out. Returns any other value unchanged.
+ */
 function unless<Value>(value: Value, usual: Value): Value | undefined {
   return value === usual ? undefined : value;
 }
@@ -252,9 +266,12 @@ type PointContent = AccountContent['contactPoints'][number];
  * of contact point, and which of these settings are secret.
  */
 interface PointSettings {
-  /** The field of the spec that holds the settings, such as `webhook`. */
+  /** The field of a ContactPoint spec that holds the settings of this type of contact point, such as `webhook`. */
   readonly way: (typeof ways)[number];
-  /** The settings that are read from a Secret, with a description of each. */
+  /**
+   * The names of the settings that the contact point reads from a Secret, each with a description for the person who
+   * fills in the Secret.
+   */
   readonly secrets?: Readonly<Record<string, string>>;
 }
 
@@ -271,13 +288,13 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const { way, secrets: all = {} } = pointTypes[type] ?? {};
   const open = way === undefined ? [] : settingsOf(way).filter((field) => field !== 'addresses' && !(field in all));
   const secretName = `contact-point-${name}`;
-  // Refer to a Secret for the password of a webhook only if the webhook has a password. The service then shows a value
-  // for it, which may be masked.
+  // Refer to a Secret for the password of a webhook only if the webhook has a password. In that case, the service shows
+  // a value for the password, which may be masked.
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';
-    // Unwrap the user name: it is no secret. The text settings of a contact point are wrapped as secrets unless they
-    // are known to be harmless, and the user name is not among the known ones.
+    // The user name is no secret, so unwrap it. It is wrapped because every text setting of a contact point is wrapped
+    // as a secret, unless the setting is known to be harmless. The user name is not among the known ones.
     const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
     return typeof text === 'string' ? [[field, text] as const] : [];
   });

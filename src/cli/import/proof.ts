@@ -10,7 +10,7 @@ import { objectOf, sortDocuments } from '../plan/scenes.ts';
 import { writtenSpec, type Draft } from './manifests.ts';
 import type { Gap } from './read-account.ts';
 
-/** The result of proving that imported resources send nothing. */
+/** The result of the proof that applying the imported resources sends nothing to the service. */
 export type Proof = Awaited<ReturnType<typeof proved>>;
 
 /**
@@ -49,7 +49,10 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
   }
 }
 
-/** Lists the calls that applying a folder would send to the service, including those that manual edits cause. */
+/**
+ * Lists the calls to the service that applying the manifests of a folder would cause, including calls that come from
+ * manual edits.
+ */
 export async function callsOf(texts: ReadonlyMap<string, string>, reader: AccountReader, namespace: string) {
   const wanted = sortDocuments(documentsIn(texts), namespace);
   const { rows } = await makePlan({ name: '', from: '', wanted, readers: [reader], requestsPerSecond: 1 });

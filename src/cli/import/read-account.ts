@@ -19,7 +19,7 @@ import { capitalised } from '../output.ts';
 
 /** A part of an account that could not be read or cannot be imported. */
 export interface Gap {
-  /** The part of the account in words, such as `app app_9`. */
+  /** The name of the part of the account in messages, such as `app app_9`. */
   readonly what: string;
   readonly code: string;
   readonly reason: string;
@@ -35,18 +35,21 @@ interface Unread {
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
 /**
- * What to read of an account: the objects for these kinds, or for all kinds if the list is empty, and the memberships
- * with these ids.
+ * Chooses what to read of an account: the kinds of the objects, where an empty list means all kinds, and the ids of the
+ * memberships.
  */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
   /**
-   * True to read recovery points too, and the environments that can be protected. Import writes no manifests for them,
-   * but a plan needs them.
+   * True to also read the recovery points, and the environments that can be protected. Import writes no manifests for
+   * them, but a plan that is made from the same data needs them.
    */
   readonly recovery?: boolean;
-  /** Called once all lists are read, with the number of these lists and the number of reads that still follow. */
+  /**
+   * Called when all lists have been read. `lists` is the number of these lists, `reads` is the number of reads that
+   * still follow.
+   */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
 

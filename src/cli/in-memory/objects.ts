@@ -1,7 +1,7 @@
 /**
- * Keeps objects of the operator's kinds without a cluster. A caller applies and deletes them, and an engine writes their status and
- * finalizer. The store follows the rules of the API server that an engine depends on: versions, generations, conflicts, and a deletion that
- * waits for finalizers.
+ * Keeps objects of the operator's kinds in memory, so that an engine can run without a cluster. The caller applies and deletes objects; the
+ * engine writes their status and finalizer. The store follows those rules of the API server that the engine depends on: resource versions,
+ * generations, conflicts, and a deletion that waits for finalizers.
  */
 import { sameJson } from '../../base/json.ts';
 import { type Clock, isoSeconds } from '../../base/time.ts';
@@ -105,7 +105,10 @@ export class ObjectsInMemory implements ObjectWriter {
     return stored;
   }
 
-  /** Reports a change to `onEvent` a moment later, as a watch on a cluster does. */
+  /**
+   * Reports a change to `onEvent`. As with a watch on a cluster, the report arrives only after the code that made the
+   * change has finished.
+   */
   #tell(object: KubeObject): void {
     setImmediate(() =>
       this.#onEvent(isGone(object) ? { is: 'gone', object } : { is: 'applied', object, initial: false }),

@@ -9,7 +9,10 @@ import { operatorName } from './operator.ts';
 
 const secretName = `${operatorName}-key`;
 
-/** Reads the operator's own key from its Secret; creates the Secret at the first start. */
+/**
+ * Reads the secret key of the operator from a Secret in the cluster. At the first start, creates the Secret with a
+ * random key.
+ */
 export async function operatorKey(api: KubeApi, namespace: string): Promise<OperatorKey> {
   for (let tries = 0; tries < 3; tries += 1) {
     const secret = await api.get(secretResource, namespace, secretName);

@@ -13,7 +13,9 @@ import { agesOf, complaintsOf, Reflector } from '../../kube/reflector.ts';
 import { KubeMaterial } from '../../kube/material.ts';
 import { KubeObjectWriter } from '../../kube/object-writer.ts';
 
-/** What an operator is created from: the settings and parts of its engine, and how it reaches Kubernetes. */
+/**
+ * Everything that is needed to create an operator: the settings and parts of its engine, and the access to Kubernetes.
+ */
 export interface OperatorOptions extends Omit<EngineOptions, 'settings' | OwnPart> {
   readonly settings: Omit<EngineOptions['settings'], 'seesAll'>;
   readonly api: KubeApi;
@@ -107,7 +109,7 @@ export function createOperator(options: OperatorOptions) {
   const caches = [...own, ...material.reflectors];
   return {
     engine,
-    /** Starts the watches; the operator changes nothing before `act` is called. */
+    /** Starts the watches. The operator then only watches: it changes nothing until `act` is called. */
     watch: () => {
       for (const reflector of own) reflector.start();
       material.start();

@@ -7,7 +7,7 @@ import { resourceOf } from '../../engine/kind/contract/define.ts';
 
 /** The options of an operator that the preflight checks against the cluster. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
-  /** How messages name the credentials for the cluster: as a kubeconfig or as a ServiceAccount. */
+  /** The name of the cluster's credentials in messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
 }
 
@@ -33,7 +33,10 @@ export async function preflight(
   return undefined;
 }
 
-/** Returns a sentence if Kubernetes is too old. Ignores a version that cannot be read, because the next requests will show the problem. */
+/**
+ * Returns a sentence if the Kubernetes version of the cluster is too old. If the version cannot be read, returns
+ * undefined, because the requests that follow will show the problem.
+ */
 async function ageProblemOf(api: Pick<KubeClient, 'serverVersion'>): Promise<string | undefined> {
   try {
     const { text, supported } = await api.serverVersion();

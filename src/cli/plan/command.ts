@@ -110,7 +110,10 @@ async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>
   };
 }
 
-/** Opens the accounts that the manifests refer to: by flags, from a snapshot, or with the Secrets of accounts in the cluster. */
+/**
+ * Opens a reader for each account that the manifests refer to. The reader uses a snapshot file, or the credential that
+ * comes from flags or from the account's Secret in the cluster.
+ */
 async function* openReaders(
   settings: PlanSettings,
   cluster: OpenCluster | undefined,

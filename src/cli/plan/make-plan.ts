@@ -16,11 +16,11 @@ import { isIdUnknown, permissive, presumed, specOf, standInAccounts, type Scene,
 /** The input from which a plan is made. */
 export interface PlanInput {
   readonly name: string;
-  /** The path of the manifests, which messages show. */
+  /** The path from which the manifests were read. Messages show it. */
   readonly from: string;
-  /** The manifests that would be applied. */
+  /** The manifests that the user wants to apply. */
   readonly wanted: Sorted;
-  /** The manifests before the change, if `--base` gives them. */
+  /** The manifests as they were before the change. Set only if the flag `--base` is given. */
   readonly base?: Sorted | undefined;
   /**
    * The objects in the cluster, and the reasons why other objects could not be read. Undefined if no cluster is read.
@@ -60,8 +60,8 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   const known: Known = {
     objects,
     places: wanted.places,
-    // If the earlier spec of a resource is known, so are the fields
-    // that the service hides: the spec contains their old values.
+    // If the earlier spec of a resource is known, the old values of the fields that the service hides are known too,
+    // because the spec contains them.
     hiddenKnown: new Set((cast.before?.objects ?? []).map(({ key }) => key)),
     liveKnown: new Set((live?.objects ?? []).map(({ key }) => key)),
     whyDeleted: `the resource is in --base, but not in ${from}`,
@@ -86,7 +86,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
 
 const notQuiet = 'calls were still sent after six hours of simulated time';
 
-/** Makes a finding that marks the plan as incomplete. */
+/** Makes a finding that says why the plan is incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
   return { code, incomplete: true, message };
 }
@@ -99,8 +99,8 @@ function strangers(only: readonly string[], objects: readonly ParsedObject[]): r
 }
 
 /**
- * Reports an account if some reads of it failed and the service answered none. Reads of public catalogs do not count,
- * because they say nothing about the account. Only these reads have no query in their address.
+ * Reports an account if some reads of it failed and no read of it succeeded. Reads of public catalogs do not count,
+ * because they say nothing about the account. They are the only reads whose address has no query.
  */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
@@ -111,7 +111,7 @@ export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   return [incomplete('ReadFailed', `${account} cannot be read: ${withoutEndpoint(first.message)}`)];
 }
 
-/** Collects two sets of objects: those before the change that is planned, and those after it. */
+/** Collects two sets of objects: those that exist before the planned change, and those that exist after it. */
 function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   type Objects = readonly ParsedObject[];
   const withAccounts = (objects: Objects, others: Objects = []) => {
@@ -131,8 +131,8 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const others = (live?.objects ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseObjects, ...others], wanted.scene.objects)));
   const beforeByKey = byKey(before);
-  // The engine runs first with the objects before the change, then with those after it. If a resource may adopt an
-  // object of the service by name in the first run, allow this in the second run too.
+  // The engine first runs with the objects before the change, then with the objects after it. A resource that may adopt
+  // an object of the service by name in the first run must be allowed to do so in the second run too.
   const after = wanted.scene.objects.flatMap((one) => {
     const known = beforeByKey.get(one.key);
     return known !== undefined && isIdUnknown(known) ? presumed([one]) : [one];

@@ -1,11 +1,14 @@
-/** Collects the Secrets and ConfigMaps of a plan: those in the manifests, and placeholders for those that a spec only refers to. */
+/**
+ * Collects the Secrets and ConfigMaps of a plan: those in the manifests, and placeholders for those that a spec refers to but no manifest
+ * contains.
+ */
 import { operatorNamespace } from '../../config.ts';
 import { isRecord } from '../../base/json.ts';
 import { keyOf } from '../../engine/objects/stored.ts';
 import type { AccountReader } from '../account/reader.ts';
 import { specOf, type Materials, type Scene } from './scenes.ts';
 
-/** The prefix of the tokens that a plan makes up; the id of an account follows the prefix. */
+/** A plan makes up a token for each account. The token is this prefix, followed by the id of the account. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
@@ -19,8 +22,8 @@ export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Ma
 type Material = readonly [key: string, values: Readonly<Record<string, string>>];
 
 /**
- * Makes placeholder values for Secret and ConfigMap keys that a spec only refers to. They are URLs, because some fields accept nothing
- * else.
+ * Makes placeholder values for those keys of Secrets and ConfigMaps that a spec refers to but no manifest contains. The
+ * placeholders are URLs, because some fields accept nothing else.
  */
 function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
   return objects.flatMap(({ needs, object: { metadata } }) => {
@@ -31,15 +34,18 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
     ];
     return wanted.flatMap(({ kind, name, key }): readonly Material[] => {
       const place = keyOf(kind, metadata.namespace, name);
-      // Make placeholders only for a Secret or ConfigMap of which the manifests contain no value. If the manifests
-      // contain some of its values, the other keys are really missing.
+      // Make placeholders for a Secret or ConfigMap only if the manifests contain none of its values. If they contain
+      // some of its values, every other key counts as missing.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
       return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }
 
-/** Makes up a credentials Secret for each account. The service in memory finds the data of an account by the token in its Secret. */
+/**
+ * Makes up a Secret with credentials for each account. By the token in this Secret, the plan knows which account a
+ * request of the engine is for.
+ */
 function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return objects.flatMap((one) => {
     const spec = specOf(one);

@@ -73,7 +73,7 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** Writes the first five names, and how many more there are. */
+/** Lists the first five names, and says how many more names there are. */
 function fewOf(names: readonly string[]): string {
   return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }

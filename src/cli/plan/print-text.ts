@@ -1,7 +1,7 @@
 import { columns, counted, type Paint } from '../output.ts';
 import type { PlanAction, Plan, PlanField, PlanRow } from './model.ts';
 
-/** For each action of a plan: the sign and the colour of its rows, and the noun with which the rows are counted. */
+/** How each action of a plan is printed: the sign and the colour of its rows, and the noun with which they are counted. */
 export const marks = {
   create: { sign: '+', colour: 'green', noun: 'create' },
   change: { sign: '~', colour: 'yellow', noun: 'change' },

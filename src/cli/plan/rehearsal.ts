@@ -38,7 +38,9 @@ export interface PlannedCall {
   /** The object in the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
   readonly outcome: Outcome['is'];
-  /** The answer that the service is assumed to give. New ids in the answer are made up, and exist only in this plan. */
+  /**
+   * The response that the plan assumes the service would give. New ids in it are made up, and exist only in this plan.
+   */
   readonly answer: unknown;
 }
 
@@ -53,9 +55,9 @@ const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
 /**
- * Runs the engine in memory with the objects `before` the change, if known, and then with the objects `after` the
- * change. Returns the calls that the engine sent, the operator's objects at the end, and the messages of the reads that
- * failed. `isQuiet` is true if the engine stopped sending calls before the time limit.
+ * Runs the engine in memory with the objects before the change, if they are known, and then with the objects after it.
+ * Returns the calls that the engine sent, the operator's objects at the end, and the messages of the reads that failed.
+ * `isQuiet` is true if the engine stopped sending calls before the time limit.
  */
 export async function rehearse(before: Scene | undefined, after: Scene, readers: readonly AccountReader[]) {
   const stage = new Stage(readers);
@@ -154,8 +156,8 @@ class Stage {
   }
 
   /**
-   * Creates, changes and deletes objects in memory until they are the objects of `scene`: those before the change, or
-   * those after it.
+   * Creates, changes and deletes objects in memory until exactly the objects of `scene` exist. A scene contains either
+   * the objects before the planned change, or those after it.
    */
   set(scene: Scene): void {
     this.#wanted = scene.objects;
@@ -177,8 +179,8 @@ class Stage {
   }
 
   /**
-   * If a resource adopted an object of the service by name, marks the object as created by the resource. This is
-   * usually true, because most resources created their object; the plan just did not know the id.
+   * If a resource adopted an object of the service by name, pretends that the resource has created the object. The plan
+   * adopts by name only because it does not know the id, and most resources have really created their object.
    */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {
@@ -259,8 +261,8 @@ class Stage {
 }
 
 /**
- * Lists the environments that the manifests contain for the app of this name. If there are none, lists one environment
- * with the name `?`.
+ * Lists the environments that the manifests contain for the app with this name. If they contain none, returns one
+ * environment with the name `?`, because its name is unknown.
  */
 function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
   const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;

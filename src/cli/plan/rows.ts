@@ -10,7 +10,7 @@ import { valueAt } from '../definitions.ts';
 import { specOf } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
-/** What the plan knows about its resources besides the recorded calls. */
+/** What a plan knows about its resources, apart from the recorded calls: for example, where their manifests are. */
 export interface Known {
   /** The objects before the change that is planned, and those after it. */
   readonly objects: readonly ParsedObject[];
@@ -21,24 +21,33 @@ export interface Known {
    * fields that the service hides.
    */
   readonly hiddenKnown: ReadonlySet<string>;
-  /** The keys of the resources that were read from the cluster. */
+  /** The keys of those resources that were read from the cluster. */
   readonly liveKnown: ReadonlySet<string>;
-  /** The reason that the plan prints for resources that are deleted. */
+  /** The reason that the plan gives for the deletion of a resource. */
   readonly whyDeleted: string;
   /** Finds the name of an app by its id. */
   readonly appName: (appId: unknown) => string | undefined;
   readonly isDatabase: (preset: unknown) => boolean;
 }
 
-/** Matches the text that the operator adds to the end of a description, to recognise the objects that it has created. */
+/**
+ * Matches the text that the operator adds to the end of the description of each object that it creates. The operator
+ * recognises its objects by this text.
+ */
 export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
 
-/** Removes control characters, and the text that the operator adds to descriptions, so that a text of the service can be printed. */
+/**
+ * Prepares a text of the service for printing. Removes control characters, and the text that the operator adds to the
+ * end of descriptions.
+ */
 function plainText(text: string): string {
   return printable(text.replace(markForm, ''));
 }
 
-/** Returns the sorted rows of a plan: changes that the manifests cause, and drift that exists anyway. */
+/**
+ * Returns the sorted rows of a plan. `rows` has the changes that the manifests cause; `drift` has the changes that the
+ * operator would make anyway.
+ */
 export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift'> {
   const names = namesOfIds(played.objects);
   const done = played.calls.filter(({ outcome }) => outcome === 'committed');
@@ -158,8 +167,8 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
 }
 
 /**
- * Describes the conditions under which the operator sends a
- * recovery request, such as a time limit and flags of the operator.
+ * Says under which conditions the operator sends a recovery request: for example, until when, and with which flags the
+ * operator must run.
  */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
@@ -184,7 +193,10 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
   return unknown([...(isNewId(receiptOf(answer)?.operationId) ? ['operationId'] : []), 'outcome']);
 }
 
-/** Fields of a request that identify an object or the request; a plan does not show them as changes. */
+/**
+ * Fields of a request that a plan does not show as changes: the ids of objects and of the request, and
+ * `applyImmediately`, which only decides when a change is deployed.
+ */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
   'appId',
@@ -231,8 +243,8 @@ function isSecret(value: Json): boolean {
 type Told = NonNullable<PlanField['after']>;
 
 /**
- * Prepares a value for printing: hides secrets, and prints names
- * of resources in place of the ids that this plan has made up.
+ * Prepares a value for printing. Hides secrets. Replaces each id that this plan has made up with the name of the
+ * resource that gets the id.
  */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
@@ -257,8 +269,8 @@ function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, strin
 }
 
 /**
- * Makes the row of an object about which the plan does not know everything: the object still waits for something, or
- * has fields that the service never shows.
+ * Makes the row of an object that the plan cannot fully predict, because the object still waits for something or has
+ * fields that the service never shows.
  */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
@@ -271,8 +283,8 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // The plan needs no row for an object whose recovery request was sent. The object is not Ready only because the plan
-  // ends before the service has finished the request.
+  // Make no row for an object whose request was sent to the service but is not finished there, such as a recovery
+  // request. Such an object is not Ready only because the plan ends before the service has finished the request.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
@@ -297,9 +309,9 @@ function isOnlyObserved({ spec }: ParsedObject['object']): boolean {
 }
 
 /**
- * Makes a function that returns the length of the longest chain of references that begins at an object. Rows are sorted
- * by this length, so that an object comes after the objects that it refers to. A chain always ends, because no
- * reference leads back to a kind earlier in the chain.
+ * Makes a function that returns the depth of an object: the length of the longest chain of references that starts at
+ * the object. Rows are sorted by depth, so that an object comes after the objects that it refers to. Every chain ends,
+ * because no reference leads back to a kind earlier in the chain.
  */
 function depths(objects: readonly ParsedObject[]): (row: Pick<PlanRow, 'kind' | 'namespace' | 'name'>) => number {
   const byKey = new Map(objects.map((one) => [one.key, one]));

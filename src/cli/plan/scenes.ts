@@ -1,6 +1,6 @@
 /**
- * Builds the objects of a rehearsal from the manifests. In a
- * rehearsal, the engine runs in memory to find out what it would send.
+ * Builds objects from manifests, for a run of the engine in memory. A plan runs the engine in this way to find out which calls it would
+ * send.
  */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
@@ -15,8 +15,8 @@ import type { Finding } from './model.ts';
 export type Materials = ReadonlyMap<string, Readonly<Record<string, string>>>;
 
 /**
- * All objects of one run of the engine in memory, before the
- * change or after it: custom resources, Secrets and ConfigMaps.
+ * All objects for one run of the engine in memory: custom resources, Secrets and ConfigMaps. A plan runs the engine
+ * with the objects before the change, and then with the objects after it.
  */
 export interface Scene {
   readonly objects: readonly ParsedObject[];
@@ -29,7 +29,10 @@ export interface Sorted {
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   readonly findings: readonly Finding[];
   readonly notes: readonly string[];
-  /** The number of manifests of kinds that the operator does not have. */
+  /**
+   * The number of manifests that the plan does not use, because they are neither of the operator's API group nor
+   * Secrets or ConfigMaps.
+   */
   readonly others: number;
 }
 
@@ -48,7 +51,7 @@ export function objectOf(
   return parseStored(found, { apiVersion: `${group}/${version}`, kind, metadata, spec });
 }
 
-/** Returns the spec of an object as it was written; empty if the spec is no object. */
+/** Returns the spec of an object before any parsing. Returns an empty object if the spec is not a JSON object. */
 export function specOf({ object: { spec } }: Pick<ParsedObject, 'object'>): Readonly<Record<string, unknown>> {
   return isRecord(spec) ? spec : {};
 }
@@ -117,8 +120,8 @@ function texts(value: unknown): Readonly<Record<string, string>> {
 }
 
 /**
- * True if nothing says which object of the service a resource
- * manages: the resource has no status, and its spec gives no id.
+ * True if it is unknown which object of the service a resource manages, because the resource has no status and its spec
+ * gives no id.
  */
 export function isIdUnknown(one: ParsedObject): boolean {
   return one.object.status === undefined && one.kind.life === 'long' && typeof specOf(one)['externalId'] !== 'string';
@@ -147,8 +150,8 @@ export function permissive(objects: readonly ParsedObject[]): readonly ParsedObj
 }
 
 /**
- * Resources may refer to accounts for which there is no manifest. Makes an account resource for each of these, which
- * stands for the account of the service that the plan reads.
+ * Resources may refer to account resources that are missing. Makes each missing account resource, with the id of the
+ * account that the plan reads.
  */
 export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
   const known = new Set(objects.map(({ key }) => key));

@@ -1,7 +1,7 @@
 /**
- * Plays the service during a plan. Answers each read as the real service answered it, but with the changes that the
- * plan has made. The changes stay in memory: a new item gets an id that begins with `new-`, and a deployment succeeds
- * at once. What the documentation of the service does not specify is not invented.
+ * Plays the service during a plan. Answers each read like the real service, but with the changes that the plan has made. The changes stay
+ * in memory: a new item gets an id that begins with `new-`, and a deployment succeeds at once. Details that the documentation of the
+ * service leaves open are not made up.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
@@ -20,14 +20,14 @@ type ShelfName = 'app' | 'environment' | 'contactPoint' | 'alert' | 'member' | '
  * the fields that hold the list and the id.
  */
 interface Shelf {
-  /** The path that lists the items; empty if the service has no such list. */
+  /** The path of the request that lists the items; empty if the service has no such list. */
   readonly list: string;
   readonly field: string;
   readonly single?: string;
   readonly id: string;
   /**
-   * True if the service's list of these items contains every field of each item, so that a read of one item can be
-   * answered from the list.
+   * True if the service's list of these items contains every field of each item. Then the list also serves to answer a
+   * read of one item.
    */
   readonly isListedWhole?: true;
 }
@@ -70,14 +70,14 @@ export class ServiceInMemory {
    * if it is new, the changed fields if the item was changed, and undefined if it was deleted.
    */
   readonly #kept = new Map<string, Item | undefined>();
-  /** The messages of the reads that failed. */
+  /** The messages of failed reads of the real service. */
   readonly failures = new Set<string>();
   readonly #underWay = new Set<Promise<unknown>>();
   #count = 0;
 
   /**
-   * Creates a service in memory. `environmentsOf` returns the environments to expect in a new database app, because the
-   * documentation of the service does not say how they are named.
+   * Creates a service in memory. `environmentsOf` returns the environments that a new database app gets. The caller
+   * provides it, because the documentation of the service does not say how these environments are named.
    */
   constructor(reader: AccountReader, wallMs: () => number, environmentsOf: (app: string) => readonly Item[]) {
     this.#reader = reader;
@@ -93,8 +93,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Answers the HTTP requests that the engine sends. Nothing reaches the real service except reads, which the reader of
-   * the account sends.
+   * Answers the HTTP requests that the engine sends. Only reads may reach the real service, through the reader of the
+   * account.
    */
   readonly wire: Wire = async (request) => {
     const stopped = request.start();
@@ -107,12 +107,12 @@ export class ServiceInMemory {
       ? this.#get(path, query)
       : this.#change(`${request.method} ${path}`, { ...query, ...body }));
     if ('failed' in reply) return reply;
-    // Send a Date header, because recovery requests need the time of the service.
+    // Send a Date header, because the engine needs the time of the service for recovery requests.
     const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** Returns the item of the service that a call changes, with the fields that the item has before the call. */
+  /** Returns the item of the service that a call changes, as the item is before the call. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -132,8 +132,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Answers a read with what the real service answered. If the real
-   * read failed, answers with an HTTP status or a failed connection.
+   * Answers a read with the response of the real service. If that read failed, returns an HTTP status or a failed
+   * connection, depending on the reason.
    */
   async #base(path: string, query: Query): Promise<Reply> {
     const reading = await this.#ask(get(path, query));
@@ -391,8 +391,7 @@ export class ServiceInMemory {
     const { activeOperationId = operationId } = known;
     const startedAt = new Date(this.#wallMs()).toISOString();
     this.#merge('configuration', id, {
-      // A validation may run at the same time as another operation,
-      // and then does not replace it as the active operation.
+      // A validation can run while another operation is active. In that case, the other operation stays the active one.
       activeOperationId: endpoint === 'POST /disaster-readiness/validate' ? activeOperationId : operationId,
       ...(body['operationId'] === undefined && {
         activities: [{ operationId, startedAt }, ...recordsIn(known, 'activities')],
@@ -403,8 +402,8 @@ export class ServiceInMemory {
 }
 
 /**
- * Returns the settings in a request that protects one environment:
- * the common settings of the request, and the environment's own.
+ * Returns the settings of the environment that a request protects: the common settings of the request, and the
+ * environment's own settings, which win over the common ones.
  */
 export function configuredBy(body: Item): Item {
   const { common } = body;
@@ -456,12 +455,12 @@ function usesPoint(alert: Item, id: string): boolean {
   return recordsIn(alert, 'contactPoints').some((point) => point['contactPointId'] === id);
 }
 
-/** Returns the item in the body of an answer. In some answers, the item is in a field such as `app`. */
+/** Returns the item in the body of a response. Some responses hold the item in a field such as `app`. */
 function itemIn(body: unknown): Item {
   return { ...(unwrapped(body, 'app', 'contactPoint', 'alert', 'access', 'envAccess', 'member') as Item | undefined) };
 }
 
-/** Returns a text unchanged, and an empty text for any other value. */
+/** Returns a string unchanged. Returns an empty string for any other value. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }

@@ -10,7 +10,10 @@ interface Step extends Omit<Readiness, 'ready'> {
   readonly key: string;
 }
 
-/** The state of an object: Ready, waiting for another object, in need of a person, or unknown. */
+/**
+ * The state of an object: it is Ready, it waits for another object, a person must do something, or the state is
+ * unknown.
+ */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
 /** The chain of causes that keeps one object from being Ready. */
@@ -19,7 +22,7 @@ export interface Story {
   readonly state: State;
   /** The chain from the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
-  /** The number of other objects that are not Ready for the same cause. */
+  /** The number of other objects that wait for the deepest cause in this chain. */
   readonly others: number;
   readonly remedy: string | undefined;
   /** Pages of the documentation that say more about the remedy. */
@@ -29,8 +32,8 @@ export interface Story {
 type ByKey = ReadonlyMap<string, ParsedObject>;
 
 /**
- * Finds for each of `objects` the chain of objects that it waits
- * for. `all` has every object that such a chain may contain.
+ * Finds, for each of `objects`, the chain of objects that it waits for. `all` must contain every object that can occur
+ * in such a chain.
  */
 export function storiesOf(objects: readonly ParsedObject[], all: readonly ParsedObject[]): readonly Story[] {
   const byKey = new Map(all.map((object) => [object.key, object]));
@@ -51,7 +54,10 @@ export function storiesOf(objects: readonly ParsedObject[], all: readonly Parsed
   });
 }
 
-/** Follows the causes of an object down to the deepest one; stops before an object that is in the chain already. */
+/**
+ * Follows the causes of an object down to the deepest one. Stops at an object that is already in the chain, so that
+ * objects that wait for each other cause no endless loop.
+ */
 function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): readonly Step[] {
   const object = byKey.get(key);
   if (object === undefined) {
@@ -72,7 +78,10 @@ function stepOf(one: ParsedObject): Step | undefined {
   return ready === 'True' ? undefined : { key: one.key, ...why };
 }
 
-/** Returns the key of the object that this object waits for, which may not exist; undefined if it waits for none. */
+/**
+ * Returns the key of the object that this object waits for, even if no object with this key exists. Returns undefined
+ * if this object waits for none.
+ */
 function behind(object: ParsedObject, { reason }: Step, byKey: ByKey): string | undefined {
   if (reason === 'AccountNotReady') return object.account;
   if (reason !== 'ReferenceNotReady') return undefined;

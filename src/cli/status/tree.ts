@@ -3,7 +3,7 @@ import { isRecord } from '../../base/json.ts';
 import { partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import { printable, readinessOf, type Readiness } from '../cluster/objects.ts';
 
-/** An object with the objects below it in the tree. */
+/** An object in the tree, together with the objects below it. */
 export interface Branch extends Readiness {
   readonly key: string;
   /** The value of `status.state`: the state of the object in the service, such as `Running` for an environment. */
@@ -12,8 +12,8 @@ export interface Branch extends Readiness {
 }
 
 /**
- * Builds the tree of every account. An object becomes the root of
- * a tree of its own if no object that belongs above it was read.
+ * Builds a tree of objects for each account. If no object was read below which an object could stand, the object
+ * becomes the root of its own tree.
  */
 export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
@@ -31,8 +31,8 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
 
 /**
- * Returns the rank of an object's kind. In the tree, an object is placed below an object of lower rank that it refers
- * to: an alert below its environment, but not below its contact point.
+ * Returns the rank of an object's kind. If an object refers to an object of lower rank, it stands below that object in
+ * the tree: an alert stands below its environment, but not below its contact point.
  */
 function rankOf(key: string): number {
   const at = ranks.indexOf(partsOfKey(key).kind);
