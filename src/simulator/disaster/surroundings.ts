@@ -1,5 +1,5 @@
-// Reads the surroundings of a configuration, such as its source environment and the state of its regions, and creates the recovered
-// environment.
+// Reads data on which a configuration depends but which it does not store, such as its source environment and the state of its regions.
+// Also creates the recovered environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, environments } from '../environments/environment.ts';
 import { present } from '../http/fields.ts';
@@ -52,7 +52,10 @@ export function targetOf(world: World, configuration: Configuration) {
   return { appEnvId, appId, appName: world.of(apps).get(appId)?.name ?? '', environmentName };
 }
 
-/** Returns the engine of a database that the service itself starts after a recovery; undefined for a workload that the user must deploy. */
+/**
+ * Returns the engine if the source is a PostgreSQL or Redis database, which the service itself starts after a recovery. Returns undefined
+ * for all other sources, which the user must deploy after a recovery.
+ */
 export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
   if (dockerPreset === 'POSTGRESQL') return 'postgresql';
   return dockerPreset === 'REDIS' ? 'redis' : undefined;

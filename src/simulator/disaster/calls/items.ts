@@ -132,7 +132,7 @@ export function pointItem(world: World, configuration: Configuration, point: Rec
   };
 }
 
-/** Formats the receipt with which the service answers a request to validate, activate or discard. */
+/** Formats the receipt that the service returns when it accepts a configure item, or a request to validate, activate or discard. */
 export function receiptItem(world: World, receipt: ReceiptRecord) {
   return { ...receipt, phase: phaseWord(world, receipt.phase) };
 }

@@ -17,7 +17,7 @@ interface Field {
   readonly isRequired: boolean;
   /** The allowed values, if the field accepts only certain values. */
   readonly words?: readonly string[];
-  /** The name of the collection whose objects are the choices for this field. */
+  /** The name of a collection, if the value of this field is the id of one of its objects, or a list of such ids. */
   readonly pick?: string;
   /** The fields on which the value of this field depends: when one of them changes, this field is filled in again. */
   readonly follows?: readonly string[];
@@ -44,7 +44,7 @@ export interface Form {
 
 const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-/** The lists of allowed values to which the description of a field can refer by name. */
+/** Lists of allowed values. The description of a form field can give the name of such a list instead of the values. */
 const wordLists: Readonly<Record<string, readonly string[]>> = {
   creatablePresets,
   knownPresets,
@@ -133,8 +133,8 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
     chosen,
     rows,
     /**
-     * Finds the object for a field of a form: the one that the user chose, else the first object of the account for which `suits` returns
-     * true, else the first object of the account.
+     * Finds the object for a field of a form: the one that the user chose. If the user chose none, takes the first object of the account
+     * that passes the test `suits`. If none passes, takes the first object of the account.
      */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
