@@ -168,7 +168,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
   return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
-/** Moves the end of the change that a standby is applying to a later time, because the region of the standby is down. */
+/** Sets a later end for the change that a standby is applying, because the region of the standby is down. */
 export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
   if (standby?.applying === undefined) return configuration;

@@ -30,7 +30,10 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  /** The sizes of the source environment when the point was taken. Clients may see them as `retainedSizing`. */
+  /**
+   * The sizes of the source environment at the time of this recovery point. GET /disaster-readiness/points can show them as
+   * `retainedSizing`.
+   */
   readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
@@ -170,7 +173,7 @@ export interface Configuration {
 
 /**
  * An event of a configuration, such as the end of an operation. When the configuration is stored, the event is written to the change log.
- * The event can also create a recovered environment, or leave a disk that is kept for some time.
+ * The event can also create a recovered environment, or leave behind a disk that is kept for some time.
  */
 export interface Happening {
   readonly kind: string;

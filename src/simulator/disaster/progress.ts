@@ -139,8 +139,8 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In an activation, `restoring` is followed by `promoting`. So are `preparing` and `validating`, which an activation has only if a
-  // control request (/_sim) sets them.
+  // In an activation, the phase `promoting` follows `restoring`. It also follows `preparing` and `validating`, which an activation enters
+  // only if a control request (/_sim) sets them.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 

@@ -44,8 +44,7 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
 }
 
 /**
- * The data of an activation request that is needed to check the rules for activations. The target names are complete, and the requestId is
- * left out.
+ * All fields of an activation request except the requestId, with complete target names. The rules for activations are checked on this data.
  */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;

@@ -17,7 +17,7 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
 /** Returns the data about a source environment that its disaster-readiness configuration stores: app, name, region, preset and sizes. */
 export function sourceOf(world: World, environment: Environment) {
   const { appId, name: environmentName, region } = environment;
-  // The app is missing if this environment comes from a list that shows an older state, and the app has been deleted since.
+  // The app can be missing: a list that shows an older state can contain an environment whose app has been deleted since.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
   const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
   const sizing = sizingOf(environment);

@@ -8,7 +8,7 @@ import type { Configuration, Pinned, RetainedSource, TargetNames } from './model
 import { runningActivation } from './operations.ts';
 import { environmentIn, isUp, sourceOf, supports } from './source.ts';
 
-/** Returns the present data about the source environment of a configuration; undefined if the environment was deleted. */
+/** Returns the current data about the source environment of a configuration; undefined if the environment was deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
@@ -31,7 +31,7 @@ export function handoffPossible(world: World, configuration: Configuration): boo
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** Returns the reason why the recovered environment cannot be created under these target names; undefined if it can. */
+/** Returns the reason why an environment cannot be recovered with these target names; undefined if it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app no longer exists';
   const unique = world.readings['names.apps'] === 'unique';

@@ -3,7 +3,7 @@ import { present } from '../http/fields.ts';
 /** Returns the keys under which an index lists a stored object. There can be one key, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
-/** Describes one type of stored object: its collection's name, how to find the id of an object, and the indexes. */
+/** Describes one type of stored object: the name of its collection, how to find the id of an object, and the indexes. */
 export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;

@@ -28,7 +28,7 @@ export interface Commit extends LedgerEntry {
   readonly requestSeq: number | null;
   /** True if a control request (/_sim) caused the change. */
   readonly control?: true;
-  /** The membership that gave the caller access to the account. */
+  /** The id of the membership that gives the caller access to the account. */
   readonly membershipId?: string;
   /** The first characters of the caller's token; null if no token was used. */
   readonly token: string | null;

@@ -1,4 +1,4 @@
-// Formats answers about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
+// Formats responses about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
 // are set to undefined; the simulator option `fields.nulls` then decides if clients see null or no field.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';

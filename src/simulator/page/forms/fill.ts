@@ -55,7 +55,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Builds the request of a filled-in form: the id goes into the path, and all other values go into the query or the body. */
+/** Builds the request of a filled-in form: the field `id` goes into the path, and all other fields go into the query or the body. */
 function composed(form: Form, values: FormValues) {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');
