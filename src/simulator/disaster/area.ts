@@ -38,8 +38,9 @@ export const disasterReadiness: Area = {
 };
 
 /**
- * Estimates how much work scheduled snapshots and validations cause while the clock advances by `ms` milliseconds. The unit is one run of a
- * small timer: a snapshot counts as 5, or 10 if there is a warm standby, and a validation counts as 20.
+ * Estimates how much work scheduled snapshots and validations cause while the clock advances by `ms` milliseconds. The result is a number
+ * of runs of a small timer: a snapshot takes as much work as 5 such runs, or as 10 if there is a warm standby, and a validation as much as
+ * 20.
  */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>

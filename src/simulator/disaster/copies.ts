@@ -1,5 +1,5 @@
-// Creates the copies of a source environment: its recovery points and, in a warm configuration, the standby to which they are applied. If a
-// control request (/_sim) has set the readiness, a new copy makes the simulator compute it again.
+// Makes the copies of a source environment: its recovery points and, in a warm configuration, the standby to which these points are
+// applied. A new copy removes a readiness that a control request (/_sim) has set, and the readiness is then computed again.
 import { hash as hashWith } from 'node:crypto';
 
 import type { World } from '../store/store.ts';
@@ -14,8 +14,8 @@ const KEPT = 1_000;
 const FULL_COPY_BYTES = 100_000_000;
 
 /**
- * Takes a snapshot of the source, which becomes a recovery point with the time `cutoffAt`. In a warm configuration it is also queued as a
- * change, and the standby applies the queued changes one after the other.
+ * Takes a snapshot of the source and adds it to the recovery points, with the time `cutoffAt`. In a warm configuration, the snapshot is
+ * also added to the queue of changes that the standby applies one after the other.
  */
 export function takeSnapshot(world: World, configuration: Configuration, cutoffAt = world.now): Configuration {
   const { configurationId } = configuration;
@@ -53,8 +53,8 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
 }
 
 /**
- * Lists the recovery points that an activation may use, each with its selectedOperationId. A cold protection offers all its points. A warm
- * protection offers only the point that its standby applied last, and no point before its enrollment is complete.
+ * Lists the recovery points that an activation can use, each with its selectedOperationId. For a cold protection, these are all its points.
+ * For a warm protection, it is the point that the standby applied last; before the enrollment is complete, there is none.
  */
 export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
   const { points, settings, receiverOperationId, enrolled } = configuration;
@@ -64,7 +64,7 @@ export function selectablePoints(configuration: Configuration): readonly Recover
   return [{ ...point, operationId: receiverOperationId }];
 }
 
-/** True if the source environment had the same size when the recovery point was taken as when its protection was last configured. */
+/** True if the size of the source environment in the recovery point equals its size at the last configure request. */
 export function keepsContract(configuration: Configuration, point: RecoveryPoint): boolean {
   return JSON.stringify(configuration.source.sizing) === JSON.stringify(point.sizing);
 }
@@ -74,29 +74,31 @@ export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
-// Runs a warm standby. It applies a first copy and then every change of the source, in order. A large first copy or slow changes give it a
-// larger machine; later it gets a standard one again. Resizing restarts the machine before the next change is applied.
+// Runs a warm standby, which applies a first copy and then every change of the source, in order. If the first copy is large or the changes
+// are slow, the standby gets a larger machine, and later a standard one again. Resizing restarts the machine before the next change is
+// applied.
 
 /** How long the machine of a standby takes to restart when it is resized. */
 const RESTART_MS = 30 * SECOND;
 
-/** The size in bytes from which a first copy counts as large, so that its standby gets a larger machine. */
+/** A first copy of at least this number of bytes counts as large, so its standby gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
 /**
- * Number of quickly applied changes in a row after which a standby goes back to a standard machine, if a large first copy gave it a larger
- * one.
+ * If a standby got a larger machine because of a large first copy, it gets a standard one again after this number of consecutive changes
+ * that it applied quickly.
  */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
 /**
- * Number of quickly applied changes in a row after which a standby goes back to a standard machine, if slow changes gave it a larger one.
+ * If a standby got a larger machine because of slow changes, it gets a standard one again after this number of consecutive changes that it
+ * applied quickly.
  */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** Number of snapshot intervals that may pass without an applied change before a standby counts as making no progress. */
+/** A standby counts as making no progress if it has applied no change for more than this number of snapshot intervals. */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
 /** Returns the initial values of a standby that waits for its first copy. */
@@ -166,7 +168,7 @@ export function finishChange(configuration: Configuration, now: number): Configu
   return happened(applyNext({ ...withEvidence(configuration), standby: after }, now), applied);
 }
 
-/** Delays the change that a standby is applying, because the region of the standby is down. */
+/** Sets a later end for the change that a standby is applying, because the region of the standby is down. */
 export function postponeChange(configuration: Configuration, now: number): Configuration {
   const { standby } = configuration;
   if (standby?.applying === undefined) return configuration;
@@ -194,8 +196,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * True if changes wait but the standby has applied none for several snapshot intervals. Always false for a standby that a control request
- * (/_sim) has set as not caught up, unless `hold` has stopped the whole configuration too.
+ * True if changes wait but the standby has applied none for several snapshot intervals. If a control request (/_sim) has set the standby as
+ * not caught up, this is true only if the condition `hold` stops the whole configuration too.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
@@ -204,8 +206,8 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
   return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
 }
 
-// Handles a readiness that a control request (/_sim) has set. It replaces the computed readiness until a new snapshot, validation or
-// applied change.
+// A control request (/_sim) can set the readiness of a configuration. This readiness replaces the computed one until a new snapshot,
+// validation or applied change.
 
 /**
  * True if the reason of a readiness excuses a missed RPO target for up to 12 hours. Two reasons do: a full copy is running
@@ -216,8 +218,8 @@ export function isExcuse({ state, reason }: StatedReadiness): boolean {
 }
 
 /**
- * True if scheduled snapshots are suspended: a control request (/_sim) has set a readiness according to which a full copy is running or the
- * standby is catching up.
+ * True if scheduled snapshots are suspended, because a control request (/_sim) has set a readiness with the reason `chainRollover` or
+ * `catchingUp`.
  */
 export function standsStill({ told: { readiness } }: Configuration): boolean {
   return readiness !== undefined && isExcuse(readiness);
@@ -229,8 +231,8 @@ export function withoutToldReadiness(configuration: Configuration): Configuratio
 }
 
 /**
- * Removes a readiness that a control request (/_sim) has set, because a validation or an applied change gives new evidence. A readiness
- * with the reason `chainRollover` or `catchingUp` stays until the next snapshot.
+ * Removes a readiness that a control request (/_sim) has set, because a completed validation or an applied change makes it outdated. A
+ * readiness with the reason `chainRollover` or `catchingUp` is kept until the next snapshot.
  */
 export function withEvidence(configuration: Configuration): Configuration {
   return standsStill(configuration) ? configuration : withoutToldReadiness(configuration);

@@ -41,7 +41,7 @@ export const HOUR = 60 * MINUTE;
 /** One day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** Delay before a failed step is retried. Six failed steps in a row therefore take about 15 minutes. */
+/** Delay before a failed step is retried. Six consecutive failed steps therefore take about 15 minutes. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
 /** How long a disk is kept after its machine was removed. */

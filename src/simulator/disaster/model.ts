@@ -18,7 +18,9 @@ export interface TargetNames {
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
-/** The data about a source environment that its configuration stores, in case the environment is deleted. */
+/**
+ * The data about a source environment that its configuration stores. The configuration uses this data if the environment has been deleted.
+ */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
 /** A recovery point: a moment in the past to which a source environment can be recovered. */
@@ -28,7 +30,10 @@ export interface RecoveryPoint {
   readonly sequence: number;
   readonly cutoffAt: number;
   readonly bytes: number;
-  /** The sizes of the source environment when the point was taken. Clients may see them as `retainedSizing`. */
+  /**
+   * The sizes of the source environment at the time of this recovery point. GET /disaster-readiness/points can show them as
+   * `retainedSizing`.
+   */
   readonly sizing: RetainedSource['sizing'];
   readonly configurationId: string;
   readonly createdAt: number;
@@ -87,7 +92,7 @@ export interface Standby {
   readonly lastApplyBytes?: number | undefined;
   readonly quickChanges: number;
   readonly progressAt: number;
-  /** True if a control request (/_sim) says that the standby has fallen behind; the standby then applies no changes. */
+  /** True if a control request (/_sim) has set the standby as not caught up. The standby then applies no changes. */
   readonly heldBehind: boolean;
 }
 
@@ -123,8 +128,8 @@ export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lastin
   readonly firstCopyBytes: number;
   readonly pendingCleanup?: CleanupRecord | undefined;
   /**
-   * The id of the operation that was running when a control request (/_sim) set `failSteps`. The steps of this operation fail in every
-   * phase.
+   * The id of the operation that was running when a control request (/_sim) set `failSteps`, the number of steps that are to fail. For this
+   * operation, the steps of all phases can fail; for others, only the steps that need a region.
    */
   readonly failingOperationId?: string | undefined;
 };
@@ -142,7 +147,10 @@ export interface Configuration {
   readonly enrolled: boolean;
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
-  /** The id of the completed enrollment of a warm configuration. It stays the active operation, because it feeds changes to the standby. */
+  /**
+   * The id of the completed enrollment of a warm configuration, which continues to feed changes to the standby. It is the active operation
+   * whenever no activation is running.
+   */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
   readonly points: readonly RecoveryPoint[];
@@ -164,16 +172,16 @@ export interface Configuration {
 }
 
 /**
- * An event of a configuration, such as the end of an operation. It is written to the change log. It may also retain a disk or create a
- * recovered environment.
+ * An event of a configuration, such as the end of an operation. When the configuration is stored, the event is written to the change log.
+ * The event can also create a recovered environment, or leave behind a disk that is kept for some time.
  */
 export interface Happening {
   readonly kind: string;
   readonly operationId?: string;
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
-  /** True if this event leaves a disk that is retained for some time. */
+  /** True if this event removes a machine but keeps its disk for some time. */
   readonly retainsDisk?: true;
-  /** The activation target whose recovered environment is created when this event is stored. */
+  /** The recovery point and the target of a completed activation. The recovered environment is created when this event is stored. */
   readonly recovers?: Pinned;
 }
 
@@ -198,6 +206,9 @@ export interface CallRecord {
   readonly receipt: ReceiptRecord;
 }
 
-/** The stored receipt of an accepted request: the ids of the configuration and operation, the generation and the phase. */
+/**
+ * The stored receipt of an accepted request. It contains the id of the configuration, the id of the operation, the generation and the
+ * phase.
+ */
 export type ReceiptRecord = Pick<Configuration, 'configurationId' | 'generation'> &
   Pick<Operation, 'operationId' | 'phase'>;

@@ -4,11 +4,12 @@ import { type OperationKind, type Phase, SECOND, stepLengthMs } from './duration
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
 /**
- * Number of newest operations that a configuration keeps. Older operations are dropped, except activations and operations that are running.
+ * Number of operations that a configuration keeps. It keeps the newest; older operations are dropped, except activations and operations
+ * that are running.
  */
 const REMEMBERED = 50;
 
-/** Adds events to a configuration; the events are written to the change log when the configuration is stored. */
+/** Adds events to a configuration in memory. They are written to the change log when the configuration is stored. */
 export function happened(configuration: Configuration, ...happenings: readonly Happening[]): Configuration {
   return { ...configuration, happenings: [...(configuration.happenings ?? []), ...happenings] };
 }
@@ -26,7 +27,7 @@ export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
 }
 
-/** Finds the operation of a configuration that still has steps to do. */
+/** Finds the operation of a configuration that still has steps to do. There is at most one. */
 export function busyOperation(configuration: Configuration): Operation | undefined {
   return configuration.operations.find(isBusy);
 }
@@ -37,7 +38,7 @@ export function runningActivation(configuration: Configuration): Operation | und
   return active?.kind === 'activation' ? active : undefined;
 }
 
-/** Returns a configuration in which the operation `changed` replaces its earlier version. */
+/** Returns a copy of a configuration in which the operation `changed` replaces the operation with the same id. */
 export function withOperation(configuration: Configuration, changed: Operation): Configuration {
   const operations = configuration.operations.map((operation) =>
     operation.operationId === changed.operationId ? changed : operation,
@@ -51,8 +52,8 @@ export function countsFailedSteps(phase: Phase): boolean {
 }
 
 /**
- * Begins an operation. If `noted` is given, also adds an event of this kind to the configuration. The new operation becomes the active one.
- * The exception is a validation of an enrolled warm configuration: there the enrollment stays active.
+ * Begins an operation and makes it the active operation; only a validation of an enrolled warm configuration leaves the enrollment active.
+ * If `noted` is given, also adds an event of the kind `noted` to the configuration.
  */
 export function begin(
   world: World,
@@ -90,8 +91,8 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 }
 
 /**
- * Ends an operation. If it was the active one, the configuration then has no active operation, and another can begin. In a warm
- * configuration, the enrollment becomes active again.
+ * Ends an operation, so that another can begin. If it was the active operation, the completed enrollment of a warm configuration becomes
+ * active again; without such an enrollment, no operation is active.
  */
 export function end(
   configuration: Configuration,

@@ -1,7 +1,6 @@
-// Advances the operations of a configuration step by step. After a step that succeeds, its operation moves on; a step that fails is retried
-// later. A step fails if a region that it needs is down, or if the recovered environment cannot be created. A control request (/_sim) can
-// also make the next steps fail. They then fail in every phase of the operation that is running at that time; if none is running, the next
-// steps that need a region fail.
+// Advances the operations of a configuration step by step. A step that fails is retried later. A step fails if a region that it needs is
+// down, or if the recovered environment cannot be created. A control request (/_sim) can also make a number of steps fail. These are the
+// next steps, in any phase, of the operation that is running at that time; if none is running, they are the next steps that need a region.
 import type { World } from '../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
@@ -68,8 +67,8 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
 }
 
 /**
- * Marks a configuration as enrolled. The enrollment of a cold configuration ends here. In a warm configuration it stays active, because it
- * feeds changes to the standby.
+ * Marks a configuration as enrolled. In a cold configuration, this ends the enrollment. In a warm configuration, the enrollment stays
+ * active, because it feeds changes to the standby.
  */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
@@ -84,10 +83,7 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/**
- * Makes the copies that are still missing when an enrollment completes. They are missing if a control request (/_sim) skipped the phase
- * that makes them.
- */
+/** Makes the copies that an enrollment lacks when it completes: a control request (/_sim) can skip the phase that makes them. */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -129,7 +125,7 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
   );
 }
 
-/** Ends a validation whose temporary target is removed; the disk of the target is retained for some time. */
+/** Ends a validation after its temporary target was removed, and records the result. The disk of the target is kept for some time. */
 export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
@@ -143,7 +139,8 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // From any other phase an activation moves to `promoting`: from `restoring`, or from a phase that only a control request (/_sim) can set.
+  // In an activation, the phase `promoting` follows `restoring`. It also follows `preparing` and `validating`, which an activation enters
+  // only if a control request (/_sim) sets them.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
@@ -173,7 +170,7 @@ export function promote(configuration: Configuration, operation: Operation, now:
 }
 
 /**
- * Takes the standby out of a warm configuration once the standby has become the live environment. Also ends the enrollment and stops
+ * Removes the standby from a warm configuration, because the standby has become the live environment. Also ends the enrollment and stops
  * scheduled snapshots and validations. Does nothing for a cold configuration.
  */
 function withoutStandby(configuration: Configuration, now: number): Configuration {

@@ -5,7 +5,7 @@ import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copie
 import { isBusy } from './operations.ts';
 
 /**
- * How long after a missed RPO target a readiness may keep the reason `chainRollover` or `catchingUp`. After this time, the reason is
+ * How long after a missed RPO target a readiness keeps the reason `chainRollover` or `catchingUp`. After this time, the reason is
  * `rpoExceeded`.
  */
 const EXCUSE_MS = 12 * HOUR;

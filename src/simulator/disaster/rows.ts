@@ -85,7 +85,9 @@ export function wipe(world: World, configuration: Configuration, last: Happening
   note(world, configuration, last);
 }
 
-/** Makes the stored recovery points of a configuration equal to `points`: removes the oldest points and adds the newest. */
+/**
+ * Stores the recovery points of a configuration. Stored points that are older than all of `points` are removed, and new points are added.
+ */
 function keepPoints(world: World, before: readonly RecoveryPoint[], points: Configuration['points']): void {
   const rows = world.of(recoveryPoints);
   const oldest = points[0]?.sequence ?? Infinity;

@@ -1,4 +1,5 @@
-// Checks the rules for validate, activate, discard and reset, and makes the changes that take effect at once. Timers carry out the rest.
+// Checks the rules for validate, activate, discard and reset, and makes the changes that take effect at once. Timers make the later
+// changes.
 import { found } from '../http/refusal.ts';
 import { date, rejected, rejectIf } from '../public/shape.ts';
 import type { World } from '../store/store.ts';
@@ -11,7 +12,7 @@ import { sameNames } from './protection.ts';
 import { isUp } from './source.ts';
 import { obstacleTo } from './surroundings.ts';
 
-/** Number of consecutive failed steps after which a cold activation may be discarded. */
+/** Number of consecutive failed steps after which a cold activation can be discarded. */
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
 /**
@@ -33,7 +34,7 @@ function refusedWhileBusy(configuration: Configuration, expectedGeneration: numb
   return busy === undefined ? undefined : `another operation of this configuration is in progress: ${busy.kind}`;
 }
 
-/** Returns the reason why a validation may not begin now; undefined if it may. */
+/** Returns the reason why a validation cannot begin now; undefined if it can. */
 export function refusedValidation(configuration: Configuration, expectedGeneration: number): string | undefined {
   const refusal = refusedWhileBusy(configuration, expectedGeneration);
   if (refusal !== undefined) return refusal;
@@ -42,12 +43,14 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
     : undefined;
 }
 
-/** An activation request as the rules check it: without the requestId, and with complete target names. */
+/**
+ * All fields of an activation request except the requestId, with complete target names. The rules for activations are checked on this data.
+ */
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
   /**
-   * An app name that the client sent although no new app is created. It names nothing, but a repeated request must contain it again, and an
-   * activation of a warm configuration is rejected because of it.
+   * The app name of a request that creates no new app. No app gets this name. A repeated request must still contain it, and a request with
+   * such a name for a warm configuration is rejected.
    */
   readonly unusedAppName?: string;
 }
@@ -84,7 +87,7 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
 
 /**
  * Returns the fields `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration. They tell clients that a validation
- * or an activation may be requested, and are undefined while the service would reject it.
+ * or an activation can be requested, and are undefined while the service would reject it.
  */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
@@ -114,7 +117,7 @@ export function acceptActivation(
   return begin(world, { ...configuration, rollover: undefined }, 'activation', 'activation.accepted', pinned);
 }
 
-/** Returns the reason why an operation may not be discarded now; undefined if it may. */
+/** Returns the reason why an operation cannot be discarded now; undefined if it can. */
 export function refusedDiscard(world: World, { settings }: Configuration, operation: Operation): string | undefined {
   const { kind, endedAt, phase } = operation;
   if (kind !== 'activation') return 'this operation is not an activation';
@@ -132,8 +135,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation. The activation stops at once, and steps that a control request (/_sim) made fail no longer fail. A timer
- * later cleans up what the activation has created.
+ * Begins to discard an activation: its next step cleans up what it has created. If a control request (/_sim) has made its steps fail, they
+ * stop failing, so that the cleanup can succeed.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -145,7 +148,7 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
 
 /**
  * Returns the reason why a reset is rejected; undefined if it is allowed. A running activation prevents a reset unless its steps keep
- * failing: in a cold configuration six times in a row, in a warm one at least once.
+ * failing. In a cold configuration this means six consecutive failed steps, in a warm configuration at least one.
  */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
@@ -166,8 +169,8 @@ export function ownedDestinations(configuration: Configuration): number {
 }
 
 /**
- * Returns the last event of a configuration that is being deleted. If the configuration still owns a recovered environment, the disk of
- * that environment is retained.
+ * Returns the event that records the deletion of a configuration. If the configuration owns a standby, or an environment that a running
+ * activation creates, the disk of this environment is kept for some time.
  */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };

@@ -1,4 +1,4 @@
-// Reads the data of other areas that disaster readiness needs: environments as sources, and regions as destinations.
+// Reads data that disaster readiness needs but does not store itself: environments as sources, and regions as destinations.
 import { regions } from '../accounts/records.ts';
 import { type App, apps } from '../apps/app.ts';
 import { isDatabase } from '../apps/presets.ts';
@@ -17,7 +17,7 @@ export function environmentIn(world: World, accountId: string, appEnvId: string)
 /** Returns the data about a source environment that its disaster-readiness configuration stores: app, name, region, preset and sizes. */
 export function sourceOf(world: World, environment: Environment) {
   const { appId, name: environmentName, region } = environment;
-  // In a list that shows an older state, an environment may appear whose app is already deleted.
+  // The app can be missing: a list that shows an older state can contain an environment whose app has been deleted since.
   const app: Partial<App> = world.of(apps).get(appId) ?? {};
   const { dockerPreset = 'CUSTOM', name: appName = '' } = app;
   const sizing = sizingOf(environment);

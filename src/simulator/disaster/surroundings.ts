@@ -1,5 +1,5 @@
-// Reads the surroundings of a configuration, such as its source environment and the state of its regions, and creates the recovered
-// environment.
+// Reads data on which a configuration depends but which it does not store, such as its source environment and the state of its regions.
+// Also creates the recovered environment.
 import { type App, apps, createApp } from '../apps/app.ts';
 import { createEnvironment, environments } from '../environments/environment.ts';
 import { present } from '../http/fields.ts';
@@ -8,7 +8,7 @@ import type { Configuration, Pinned, RetainedSource, TargetNames } from './model
 import { runningActivation } from './operations.ts';
 import { environmentIn, isUp, sourceOf, supports } from './source.ts';
 
-/** Returns the present data about the source environment of a configuration; undefined if the environment was deleted. */
+/** Returns the current data about the source environment of a configuration; undefined if the environment was deleted. */
 export function sourceNow(world: World, { accountId, sourceAppEnvId }: Configuration): RetainedSource | undefined {
   const environment = environmentIn(world, accountId, sourceAppEnvId);
   return environment && sourceOf(world, environment);
@@ -31,7 +31,7 @@ export function handoffPossible(world: World, configuration: Configuration): boo
   return target === undefined || obstacleTo(world, configuration, target) === undefined;
 }
 
-/** Returns the reason why the recovered environment cannot be created under these target names; undefined if it can. */
+/** Returns the reason why an environment cannot be recovered with these target names; undefined if it can. */
 export function obstacleTo(world: World, { accountId, source }: Configuration, target: TargetNames) {
   if (!target.createNewApp) return world.of(apps).has(source.appId) ? undefined : 'the source app no longer exists';
   const unique = world.readings['names.apps'] === 'unique';
@@ -52,7 +52,10 @@ export function targetOf(world: World, configuration: Configuration) {
   return { appEnvId, appId, appName: world.of(apps).get(appId)?.name ?? '', environmentName };
 }
 
-/** Returns the engine of a database that the service itself starts after a recovery; undefined for a workload that the user must deploy. */
+/**
+ * Returns the engine if the source is a PostgreSQL or Redis database, which the service itself starts after a recovery. Returns undefined
+ * for all other sources, which the user must deploy after a recovery.
+ */
 export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | 'redis' | undefined {
   if (dockerPreset === 'POSTGRESQL') return 'postgresql';
   return dockerPreset === 'REDIS' ? 'redis' : undefined;

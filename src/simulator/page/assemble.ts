@@ -1,6 +1,6 @@
 /**
  * Joins the parts of the simulator's web page into one HTML file. The parts are files in this folder: markup, style sheets, and scripts
- * that import each other. The scripts are concatenated without `import` and `export`, each after those that it imports, so two scripts may
+ * that import each other. The scripts are concatenated without `import` and `export`, each after those that it imports. So two scripts must
  * not declare the same name at top level.
  */
 import { readFileSync } from 'node:fs';

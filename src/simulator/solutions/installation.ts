@@ -19,7 +19,7 @@ export interface Solution {
   readonly solutionSlug: string;
   readonly label: string;
   readonly requiredInputs: readonly string[];
-  /** The image repository of the agent; absent for a solution without an agent. */
+  /** The repository of the image that the solution's agent runs; absent for a solution without an agent. */
   readonly agentImage?: string;
   readonly components: readonly Component[];
   readonly postInstallNote?: string;
@@ -53,7 +53,7 @@ export const catalog: readonly Solution[] = [
   },
 ];
 
-/** Matches the allowed agent images: with the tag `latest`, with a version number as tag, or with a digest. */
+/** Matches an allowed agent image: the agent's repository with the tag `latest`, with a version number as tag, or with a digest. */
 const allowedImage = new RegExp(`^${agentRepository}(:(latest|\\d+(\\.\\d+)*)|@sha256:[0-9a-f]{64})$`);
 const allowedImages = `the image ${agentRepository} with the tag "latest", a numeric version tag or a sha256 digest`;
 
@@ -108,7 +108,7 @@ export interface Installation {
   readonly appName: string;
   readonly region: string;
   readonly inputs: Inputs;
-  /** The membership that created the installation. */
+  /** The id of the membership with which the caller created the installation. */
   readonly ownerMembershipId: string;
   readonly components: readonly Installed[];
   readonly createdAt: number;

@@ -1,19 +1,19 @@
 import { present } from '../http/fields.ts';
 
-/** Computes the keys that an index gives to a stored object: one, several, or none. */
+/** Returns the keys under which an index lists a stored object. There can be one key, several, or none. */
 export type Filed<T> = (row: T) => string | readonly string[] | undefined;
 
-/** Describes one type of stored object: its collection's name, how to find the id of an object, and the indexes. */
+/** Describes one type of stored object: the name of its collection, how to find the id of an object, and the indexes. */
 export interface Collection<T extends object> {
   readonly name: string;
   readonly id: (row: T) => string;
   readonly indexes: Readonly<Record<string, Filed<T>>>;
 }
 
-/** A description of a collection whose objects may have any type. */
+/** The description of a collection, whatever type its objects have. */
 export type AnyCollection = Collection<never>;
 
-/** Describes a collection of stored objects. */
+/** Returns the description of a collection of stored objects. By default, the collection has no indexes. */
 export function collection<T extends object>(
   name: string,
   id: (row: T) => string,
@@ -22,18 +22,21 @@ export function collection<T extends object>(
   return { name, id, indexes };
 }
 
-/** Reads and changes the objects of a collection. An object is replaced, never changed in place. */
+/** Reads, stores and removes the objects of a collection. An object that is stored is never modified: a new object replaces it. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/** An index of a collection. For each key it contains the objects that have this key, by their ids. */
+/**
+ * An index of a collection. `rows` contains for each key the objects that are listed under this key, and each object is stored there under
+ * its id.
+ */
 interface Index<T> {
   readonly filed: Filed<T>;
   readonly rows: Map<string, Map<string, T>>;
 }
 
 /**
- * Holds the objects and indexes of one collection. `put` and `remove` pass each change to the function `changes`, which makes it part of
- * the current transaction.
+ * Holds the objects and indexes of one collection. `put` and `remove` pass each change to a function of the store, which makes the change
+ * part of the current transaction.
  */
 export class Table<T extends object> {
   readonly collection: Collection<T>;
@@ -95,7 +98,7 @@ export class Table<T extends object> {
   }
 }
 
-/** Lists the keys that an index gives to a stored object. */
+/** Returns the keys under which an index lists a stored object; returns an empty list if there is no object. */
 export function keysOf<T>(filed: Filed<T>, row: T | undefined): readonly string[] {
   const keys = row === undefined ? [] : (filed(row) ?? []);
   return typeof keys === 'string' ? [keys] : keys;

@@ -1,8 +1,8 @@
 /**
  * Keeps the simulator's state in a file. The first line of the file is the whole state; each further line is one transaction or one logged
- * request. An answer is sent only after the lines on which it depends have reached the disk. The first line changes only when a new file
- * replaces the old one by a rename. If the process dies while it writes the last line, no answer depends on this line yet, so the line is
- * dropped.
+ * request. A response is sent only after the lines on which it depends have reached the disk. If the process dies while it writes the last
+ * line, no response has been sent that depends on this line, so the line is dropped. The first line changes only when a new file is renamed
+ * to the name of the old one.
  */
 import * as fs from 'node:fs';
 import { dirname } from 'node:path';
@@ -13,7 +13,10 @@ import { isObject, type RequestLine, type SavedState, type SavedStep, savedWorld
 
 const syncTo = promisify(fs.fdatasync);
 
-/** The content of a state file: the data and the request log in its first line, and the lines after it. */
+/**
+ * The content of a state file. Its first line contains the data (`world`) and the request log (`requests`); `lines` are all lines after the
+ * first.
+ */
 export interface KeptState {
   readonly world: SavedWorld;
   readonly requests: KeptRequests;
@@ -67,8 +70,8 @@ export class Journal {
   readonly #path: string;
   #fd = -1;
   /**
-   * A promise that resolves when all changes have reached the disk. Undefined if a change was written after the last fsync began, so that
-   * another fsync is needed.
+   * A promise that resolves when all changes have reached the disk. It is undefined if a change was written after the last fsync began:
+   * then another fsync is needed.
    */
   #flushed: Promise<void> | undefined;
   #grown = 0;
@@ -79,7 +82,7 @@ export class Journal {
     this.#path = path;
   }
 
-  /** True if so many lines were appended to the file that it should be rewritten. */
+  /** True if the appended lines have made the file so long that it should be rewritten as a single line. */
   get overgrown(): boolean {
     return this.#grown > Math.max(smallestGrowth, 2 * this.#base);
   }

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { kill, pid as ownPid } from 'node:process';
 
-/** The process that a lock file names. Process ids are reused, so on Linux the start time of the process is stored too. */
+/** The process that holds the lock of a file. Process ids are reused, so on Linux the start time of the process is stored too. */
 interface Owner {
   readonly pid: number;
   readonly started?: string;
@@ -88,7 +88,7 @@ function ownerNow(pid: number): Owner {
 }
 
 /**
- * Reads the fields of /proc/PID/stat, beginning with the third field, the state. The second field is skipped because it may contain spaces
+ * Reads the fields of /proc/PID/stat, beginning with the third field, the state. The second field is skipped because it can contain spaces
  * and brackets.
  */
 function fieldsOf(pid: number): readonly string[] | undefined {

@@ -35,14 +35,14 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Lists the lines with numbers above `seq`, except those that were dropped, oldest first. */
+  /** Lists the lines whose number is greater than `seq`, oldest first. Lines that were dropped are missing. */
   after(seq: number): readonly T[] {
     return [...this.partsAfter(seq)].flat();
   }
 
   /**
-   * Yields the lines with numbers above `seq` in several parts, and decompresses one part at a time. Lines that are added while the parts
-   * are read are not included.
+   * Yields the lines whose number is greater than `seq`, in several parts, and decompresses one part at a time. Lines that are added while
+   * the parts are read are not included.
    */
   *partsAfter(seq: number): Iterable<readonly T[]> {
     const [sealed, open] = [this.#sealed.filter(({ last }) => last > seq), [...this.#open]];
@@ -50,7 +50,7 @@ export class PackedLog<T extends { readonly seq: number }> {
     yield open.filter((line) => line.seq > seq);
   }
 
-  /** Empties the log. The numbers of new lines begin after `gone`. */
+  /** Empties the log, as if all lines up to the number `gone` had been dropped. The next line then has the number `gone` + 1. */
   clear(gone = 0): void {
     this.#sealed = [];
     this.#open = [];

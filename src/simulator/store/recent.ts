@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
-/** A change of a stored object. The new value is not here but in the collection. */
+/** Records that a stored object changed. It contains only the earlier value of the object; the current value is in the collection. */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
   readonly id: string;
-  /** The object before the change; undefined if the object is new. */
+  /** The object before this change; undefined if the change created the object. */
   readonly before: object | undefined;
 }
 
@@ -32,14 +32,17 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** Lists the changes with numbers above `seq`; returns undefined if some of these changes were dropped. */
+  /** Lists the changes whose number is greater than `seq`; returns undefined if some of these changes were dropped. */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;
     return missing === 0 ? [] : this.#changes.slice(-missing);
   }
 
-  /** In `rows`, a copy of the objects of a collection, undoes all changes that were made after the time `moment`. */
+  /**
+   * Undoes all changes to a collection that were made after the time `moment`. Changes and returns `rows`, which is a copy of the objects
+   * of this collection.
+   */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;
     for (const { id, before, ...undo } of this.#changes.slice(begin).toReversed()) {

@@ -7,7 +7,7 @@ export interface LoggedRequest {
   readonly method: string;
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
-  /** The status of the answer; 0 if no answer was sent. */
+  /** The HTTP status of the response; 0 if no response was sent. */
   readonly status: number;
   readonly durationMs: number;
   readonly committed: boolean;

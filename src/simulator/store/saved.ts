@@ -8,7 +8,7 @@ export const settings = collection<{ readonly key: string; readonly value: unkno
 /** The details of a line in the change log, without secrets. */
 export type Detail = Readonly<Record<string, unknown>>;
 
-/** A change that a handler reports for the change log. */
+/** A change that is to be written to the change log. The store adds the number, the time and the cause. */
 export interface LedgerEntry {
   /** The kind of the change, such as `contactPoint.created`. */
   readonly kind: string;
@@ -28,7 +28,7 @@ export interface Commit extends LedgerEntry {
   readonly requestSeq: number | null;
   /** True if a control request (/_sim) caused the change. */
   readonly control?: true;
-  /** The membership that gave the caller access to the account. */
+  /** The id of the membership that gives the caller access to the account. */
   readonly membershipId?: string;
   /** The first characters of the caller's token; null if no token was used. */
   readonly token: string | null;
@@ -45,7 +45,10 @@ export interface SavedWorld {
   readonly ledger: readonly Commit[];
 }
 
-/** The changes of one transaction as they are saved on disk: the objects that changed, by collection and id; a removed object is null. */
+/**
+ * The changes of one transaction in the form in which they are saved on disk. Each object that changed is saved with its collection and its
+ * id; null stands for an object that was removed.
+ */
 export interface SavedStep {
   readonly at: number;
   readonly rows: readonly (readonly [collection: string, id: string, row: object | null])[];
@@ -58,7 +61,7 @@ export interface SavedState extends Omit<SavedWorld, 'ledger'> {
   readonly requests: KeptRequests;
 }
 
-/** A public request as a line of a state file. */
+/** A line of a state file that records one public request. */
 export interface RequestLine {
   readonly request: LoggedRequest;
 }
@@ -68,7 +71,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Checks that a value is valid saved data of the simulator; returns an error message if it is not. */
+/** Returns a value as saved data of the simulator; returns an error message if the value is not valid saved data. */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
   if (!isObject(value) || value['format'] !== 'apphosting-simulator')
     return 'the JSON is not saved data of this simulator';

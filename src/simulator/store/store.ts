@@ -1,6 +1,6 @@
 /**
- * Holds the simulator's data, which changes only in transactions. A transaction runs a function to its end and keeps all its changes, or
- * none if the function throws. Transactions never wait, so they never overlap.
+ * Holds the simulator's data, which changes only in transactions. A transaction runs a function, and keeps all changes that the function
+ * makes, or none if it throws. The function is synchronous, so two transactions never overlap.
  */
 import { hash } from 'node:crypto';
 
@@ -17,7 +17,7 @@ import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedW
 export interface Timer {
   readonly timerId: string;
   readonly at: number;
-  /** Decides which of several timers with the same time fires first: the one with the lowest number. */
+  /** If several timers are due at the same time, the timer with the lowest `order` fires first. */
   readonly order: number;
   /** The name of the function that the timer runs, such as `environments.settles`. */
   readonly kind: string;
@@ -27,7 +27,7 @@ export interface Timer {
 /** All timers that have not fired yet. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-/** The simulator's data as a handler sees it inside a transaction. */
+/** The part of the store that the code inside a transaction uses. It reads and changes objects, but cannot load or save all data. */
 export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
 
 /** The cause of a transaction, for the change log: a request with its token, or a control request (/_sim). */
@@ -54,7 +54,10 @@ interface Open {
   readonly entries: LedgerEntry[];
 }
 
-/** Holds the tables, the change log and the timers of the simulator, and passes the changes of each successful transaction to `onStep`. */
+/**
+ * Holds the tables, the change log and the timers of the simulator. Calls `onStep` with the changes of each successful transaction, so that
+ * they can be saved.
+ */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
   readonly #collections: readonly Collection<object>[];
@@ -63,9 +66,12 @@ export class Store {
   #now = 0;
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
-  /** The newest changes of stored objects, for lists that show an older state and for the web page. */
+  /**
+   * The newest changes of stored objects. They are needed for lists that show an older state, and for the web page, which loads only what
+   * has changed.
+   */
   readonly recent = new RecentChanges();
-  /** Called with the changes of each successful transaction, before its request is answered. */
+  /** A function that gets the changes of each successful transaction before the response to the request is sent. */
   onStep: (step: SavedStep) => void = () => undefined;
 
   constructor(collections: readonly AnyCollection[]) {
@@ -122,8 +128,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. `committed` tells whether
-   * anything changed.
+   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. In the result, `committed` is
+   * true if anything changed.
    */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('another transaction is already open');
@@ -162,7 +168,7 @@ export class Store {
     return [...this.recent.rewind(table.entries(), collection.name, at).values()];
   }
 
-  /** Returns a new id. The same seed gives the same ids in the same order. */
+  /** Returns a new id. Two simulators with the same seed create the same ids in the same order. */
   id(prefix: string): string {
     const counter = this.#next(`ids.${prefix}`);
     return `${prefix}_${hash('sha256', `${this.#seed}/${prefix}/${counter}`).slice(0, 16)}`;
@@ -173,7 +179,10 @@ export class Store {
     return hash('sha256', [this.#seed, ...words].join('\n'));
   }
 
-  /** Schedules a timer of a certain kind for a subject, such as an environment; replaces the timer if it is already scheduled. */
+  /**
+   * Schedules a timer. `subject` is what the timer is for, such as the id of an environment. If the subject already has a timer of the same
+   * kind, the new timer replaces it.
+   */
   schedule(kind: string, subject: string, at: number, data: unknown): void {
     const timerId = timerIdOf(kind, subject);
     const due = Math.max(at, this.#now);
@@ -186,7 +195,7 @@ export class Store {
     return this.of(timers).has(timerIdOf(kind, subject));
   }
 
-  /** Cancels the timer of a certain kind for a subject, such as an environment. */
+  /** Cancels a timer. `subject` is what the timer is for, such as the id of an environment. */
   cancel(kind: string, subject: string): void {
     this.of(timers).remove(timerIdOf(kind, subject));
   }
@@ -254,7 +263,9 @@ function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, '
   return { requestSeq: cause.requestSeq, token: cause.token.slice(0, 4), ...known };
 }
 
-/** Returns the id of the timer of a certain kind for a subject. A subject has at most one timer of each kind. */
+/**
+ * Returns the id of a timer, made from its kind and its subject, such as an environment. So a subject has at most one timer of each kind.
+ */
 function timerIdOf(kind: string, subject: string): string {
   return `${kind}/${subject}`;
 }

@@ -1,4 +1,5 @@
-// Validates the bodies of disaster-readiness requests: checks only the form, and refuses unknown fields at every level.
+// Validates the bodies of disaster-readiness requests. Looks only at the body, not at stored data, and rejects unknown fields at every
+// level.
 import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
 import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { invalid } from '../../http/refusal.ts';
@@ -77,8 +78,8 @@ const instant: Reads<number> = (value, name) => {
 };
 
 /**
- * Validates the body of POST /disaster-readiness/activate. The target may be missing here: a missing target is rejected later, with the
- * status of a broken business rule.
+ * Validates the body of POST /disaster-readiness/activate. A missing target is accepted here, because it counts as a broken business rule.
+ * It is rejected later, with the status that the simulator option `rejection.status` sets.
  */
 export const activateBody = fields({
   ...reference,

@@ -13,8 +13,8 @@ import type { Circumstances, snapshots } from './bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies a PATCH /_sim/configurations/ID: first the conditions that it sets, then a step of the operation, and last the readiness. A
- * single request can thus prepare a step, take it, and set the readiness that follows.
+ * Applies a PATCH /_sim/configurations/ID in this order: the simulated conditions, then the phase or step of the operation, and last the
+ * readiness. So one request can set the conditions for a step, carry out this step, and set the readiness after it.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -55,8 +55,8 @@ function busyIn(configuration: Configuration): Operation {
 }
 
 /**
- * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The readiness is left out:
- * it is set after the steps of the operation, because a step could remove it again.
+ * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The readiness is not merged
+ * here. It is set after the step of the operation, because the step could remove it.
  */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
@@ -68,12 +68,15 @@ function toldFrom(configuration: Configuration, telling: Circumstances): ToldRec
   return { ...told, ...set, ...failing, pendingCleanup: kept(cleanup, told.pendingCleanup) };
 }
 
-/** Default counts for a control request (/_sim) that sets `pendingCleanup` but leaves out counts: one resource waits for cleanup. */
+/**
+ * The counts that `pendingCleanup` gets if a control request (/_sim) leaves them out: one resource waits for cleanup, no disk is retained,
+ * and no cleanup is being retried.
+ */
 const ONE_TO_CLEAN_UP = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0 };
 
 /**
- * Returns the new value of a simulated condition, or the earlier value if the request has no new value. Returns undefined if the new value
- * is null, which removes the condition.
+ * Returns the value that a simulated condition has after a request: the value in the request, or the earlier value if the request contains
+ * none. If the value in the request is null, the condition is removed, so the result is undefined.
  */
 function kept<Value>(said: Value | null | undefined, before: Value | undefined): Value | undefined {
   return said === undefined ? before : (said ?? undefined);

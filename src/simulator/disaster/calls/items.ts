@@ -1,4 +1,4 @@
-// Formats answers about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
+// Formats responses about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
 // are set to undefined; the simulator option `fields.nulls` then decides if clients see null or no field.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../public/shape.ts';
@@ -132,7 +132,7 @@ export function pointItem(world: World, configuration: Configuration, point: Rec
   };
 }
 
-/** Formats the receipt with which the service answers a request to validate, activate or discard. */
+/** Formats the receipt that the service returns when it accepts a configure item, or a request to validate, activate or discard. */
 export function receiptItem(world: World, receipt: ReceiptRecord) {
   return { ...receipt, phase: phaseWord(world, receipt.phase) };
 }

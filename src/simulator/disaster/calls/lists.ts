@@ -65,7 +65,7 @@ export function points(call: AreaCall): AreaAnswer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Finds the caller's membership in the account whose accountId is in the query of a request. */
+/** Reads the accountId from the query of a request, and finds the caller's membership in this account. */
 function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
@@ -103,8 +103,8 @@ function cursorOf(list: string): Reads<string> {
 }
 
 /**
- * Returns the sort key of an item in a list. In a list that is in order, the key is a number followed by the id. Otherwise it is a hash of
- * the id, so that every request sees the same shuffled order.
+ * Returns the sort key of an item in a list. If the list is to be sorted, the key is a number, such as the time of creation, followed by
+ * the id. Otherwise the key is a hash of the id: the order is then shuffled, but the same in every request.
  */
 function placeInList(isInOrder: boolean, number: number, id: string): string {
   return `${String(isInOrder ? number : 0).padStart(16, '0')} ${isInOrder ? id : hash(id)}`;
@@ -136,7 +136,7 @@ const minimalConfiguration = only(
 const minimalReadiness = only('state,warnings');
 const minimalActivity = only('operationId,kind,phase,startedAt');
 
-/** Copies the two fields of an operation that the API documents, and no others. */
+/** Selects the fields `cutoffAt` and `validationCleanup` of an operation, the only two whose names the API documentation gives. */
 const asNamed = only('cutoffAt,validationCleanup');
 
 /** Removes the optional fields of a source if the simulator option `dr.disclosed` is `minimal`. */

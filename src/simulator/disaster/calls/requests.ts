@@ -1,7 +1,7 @@
-// Handles the requests that change protections. Configure, validate, activate and discard-activation store an operation under the requestId
-// and answer with a receipt: the operation is accepted, not done. A requestId is unique within an account. A repeated request with the same
-// payload gets the same receipt; a different payload under the same requestId is rejected. A reset has no requestId: the client sends a
-// confirmation name, and repeats the reset until the cleanup is done.
+// Handles the requests that change protections. Configure, validate, activate and discard-activation return a receipt, which says that the
+// operation is accepted, not that it is done. The receipt is stored under the requestId, which is unique within an account. A repeated
+// request with the same payload gets the same receipt; a different payload under the same requestId is rejected. A reset has no requestId:
+// the client sends a confirmation name, and repeats the reset until the cleanup is done.
 import { accountNamed, adminOf } from '../../accounts/access.ts';
 import { type AreaAnswer, type AreaCall, ok } from '../../area.ts';
 import { onlyFields, required, text } from '../../http/fields.ts';
@@ -128,9 +128,9 @@ function named(call: AreaCall): Configuration {
 }
 
 /**
- * Carries out a request and stores its receipt under the requestId. If the requestId already has a receipt for the same payload, only
- * returns this receipt; for another payload, rejects the request. A receipt names the operation `operationNamed`, by default the newest
- * operation of the configuration.
+ * Carries out a request and stores its receipt under the requestId. If the requestId already has a receipt, nothing is carried out: the
+ * same payload gets this receipt again, and a different payload is rejected. The receipt contains the operation id `operationNamed`, by
+ * default the id of the configuration's newest operation.
  */
 function once(
   world: World,
@@ -153,7 +153,8 @@ function once(
   return receiptItem(world, receipt);
 }
 
-// Handles POST /disaster-readiness/reset, which removes protections in any state.
+// Handles POST /disaster-readiness/reset, which removes protections. A reset is rejected while an activation is running, unless steps of
+// this activation fail.
 
 /** Handles a reset: removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {

@@ -134,8 +134,8 @@ export const controlForms: readonly Form[] = [
 ];
 
 function changedToken(at: FormPlace): FormValues {
-  // Do not suggest `demo-admin`, the token with which the page sends its own requests at first: a change could take away the rights of the
-  // page.
+  // Do not suggest `demo-admin` if there is another token. The page at first sends its own requests with `demo-admin`, and a change to this
+  // token could take away the permissions that these requests need.
   const token = at.row('id', tokens, (each) => each.token !== 'demo-admin');
   const own = token === undefined ? [] : at.world.of(memberships).where('token', token.token);
   const kept = own.map(({ token: _token, allowedAppEnvIds: _ids, ...membership }) => membership);

@@ -18,8 +18,8 @@ export const forms: readonly Form[] = [
 
 /**
  * Fills in a request form of the web page with values from the simulator's data. The page sends `{method, path, token?, given?}`; `given`
- * contains the values that the user chose. If no stored object fits a required field, `lacks` in the answer contains the name of its
- * collection.
+ * contains the values that the user chose. In the response, `lacks` lists the collections in which no object was found for a required
+ * field.
  */
 export function fill(world: World, body: BodyFields, lastRequest: number) {
   const [method, path] = [required(body, 'method', text()), required(body, 'path', text())];
@@ -32,8 +32,8 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
 }
 
 /**
- * Chooses an account, and an object for each required field that holds an id. A DELETE gets the newest object, which was probably created
- * to try something out.
+ * Returns the ids that a form suggests: an account, and an object for each required field that holds an id. A form for a DELETE suggests
+ * the newest object, because the user probably created it only to try something out.
  */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>
@@ -55,7 +55,7 @@ function lacking({ fields }: Form, values: FormValues): readonly string[] {
   return [...new Set(empty.flatMap(({ pick }) => pick ?? []))];
 }
 
-/** Builds the request of a filled-in form: the id goes into the path, and all other values go into the query or the body. */
+/** Builds the request of a filled-in form: the field `id` goes into the path, and all other fields go into the query or the body. */
 function composed(form: Form, values: FormValues) {
   const id = values['id'];
   const path = form.path.replace(':id', typeof id === 'string' ? encodeURIComponent(id) : ':id');

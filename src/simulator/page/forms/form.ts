@@ -17,7 +17,9 @@ interface Field {
   readonly isRequired: boolean;
   /** The allowed values, if the field accepts only certain values. */
   readonly words?: readonly string[];
-  /** The name of the collection whose objects are the choices for this field. */
+  /**
+   * If the value of this field is the id of a stored object, or a list of such ids, this is the name of the collection of these objects.
+   */
   readonly pick?: string;
   /** The fields on which the value of this field depends: when one of them changes, this field is filled in again. */
   readonly follows?: readonly string[];
@@ -38,13 +40,13 @@ export interface Form {
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Lists the choices for fields whose possible values are not in the data that the page has loaded. */
+  /** Lists the choices for the fields whose possible values the page does not find in the data that it has loaded. */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
 const kinds = { '': 'text', '#': 'number', '?': 'flag', '[]': 'list', '{}': 'json' } as const;
 
-/** The lists of allowed values to which the description of a field can refer by name. */
+/** Lists of allowed values. The description of a form field can give the name of such a list instead of the values. */
 const wordLists: Readonly<Record<string, readonly string[]>> = {
   creatablePresets,
   knownPresets,
@@ -133,8 +135,8 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
     chosen,
     rows,
     /**
-     * Finds the object for a field of a form: the one that the user chose, else the first object of the account for which `suits` returns
-     * true, else the first object of the account.
+     * Finds the object for a field of a form: the one that the user chose. If the user chose none, takes the first object of the account
+     * that passes the test `suits`. If none passes, takes the first object of the account.
      */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
@@ -142,7 +144,10 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
       const all = rows(of);
       return all.find(suits) ?? all[0];
     },
-    /** Finds the id for a field of a form: the one that the user chose, else the id of the first or newest object of the account. */
+    /**
+     * Finds the id for a field of a form: the one that the user chose. If the user chose none, takes the id of the account's first object,
+     * or of its newest object if `isNewest` is true.
+     */
     idOf: (name: string, pick: string, isNewest: boolean) => {
       const collection = collections.find((each) => each.name === pick) as unknown as Collection<object>;
       const row = rows(collection).at(isNewest ? -1 : 0);

@@ -63,8 +63,8 @@ function isActivating(row: StoredConfiguration): boolean {
 }
 
 /**
- * Finds the protection for a form: the one that the user chose, else the first for which `suits` returns true, else the first of the
- * account.
+ * Finds the protection for a form: the one that the user chose. If the user chose none, takes the first protection of the account that
+ * passes the test `suits`. If none passes, takes the first protection of the account.
  */
 function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);
