@@ -75,8 +75,8 @@ export const metricNames: Readonly<Record<string, Description>> = {
 };
 
 /**
- * Interval at which the delay of the event loop is measured. The default of 10 ms would cost more CPU than the rest of
- * an idle operator.
+ * The interval, in ms, at which Node measures the delay of the event loop. The default of 10 ms would cost more CPU
+ * than everything else that an idle operator does.
  */
 const betweenLooksAtTheLoopMs = 1_000;
 

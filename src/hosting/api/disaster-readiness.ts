@@ -39,7 +39,10 @@ const Cleanup = z.object({
   earliestRetentionUntil: lenient(time),
 });
 
-/** Counts of the disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`). */
+/**
+ * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many there are, and
+ * until when at least it keeps data.
+ */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
 const Settings = z.object({
@@ -94,7 +97,7 @@ const Source = z.preprocess(
   }),
 );
 
-/** An environment of the account, with the service's statement whether disaster readiness can protect the environment. */
+/** An environment of the account. The field `eligible` says whether disaster readiness can protect the environment. */
 export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
@@ -174,8 +177,8 @@ const Configuration = z
      */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'the service gave no reason')])),
     /**
-     * The result of an activation. If the result cannot be parsed, the whole list of configurations counts as failed. If only
-     * the result counted as absent, the operator could start a second activation.
+     * The result of an activation. A result that cannot be parsed makes the whole list of configurations unreadable. If the
+     * result were treated as absent instead, the operator could start a second activation.
      */
     activationResult: optional(Result),
     canRequestDiscard: lenient(z.boolean()),
@@ -233,7 +236,7 @@ function pointsIn(body: unknown): readonly PointItem[] | undefined {
   return listNamed(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
-/** The service's result for one environment of a request `POST /disaster-readiness/configure`. */
+/** What the service reports for one environment in its response to `POST /disaster-readiness/configure`. */
 type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
@@ -387,10 +390,7 @@ export const postDisasterReadinessDiscardActivation = endpoint(
  */
 export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
 
-/**
- * Reads the environments of an account, each with the service's statement whether disaster readiness can protect the
- * environment.
- */
+/** Reads the environments of an account. For each environment, the service says whether disaster readiness can protect it. */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
@@ -402,8 +402,8 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
 }
 
 /**
- * True while an operation of the configuration runs. The regular copying of data to a warm standby does not count as an
- * operation.
+ * True while an operation on the configuration runs, such as a validation. False if the only active operation is the regular
+ * copying of data to a warm standby.
  */
 export function isOperating(configuration: ConfigurationItem): boolean {
   const { activeOperationId, activeOperation, warmRecoveryOperationId, warmValidationOperationId } = configuration;

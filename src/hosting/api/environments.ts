@@ -11,7 +11,8 @@ const Answer = z.object({
 export function lifecycleAnswerOf(body: unknown) {
   const answer = parsed(Answer, body);
   if (answer === undefined) return undefined;
-  // The service may answer with status 200 and `success: false`.
+  // With status 200 the service can still report a failure, by `success: false`. A response without this field counts as a
+  // success.
   return { success: answer.success ?? true, appEnvId: answer.appEnv?.appEnvId, status: answer.appEnv?.status };
 }
 

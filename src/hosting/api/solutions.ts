@@ -68,7 +68,10 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
   return entries.filter((entry) => entry !== undefined).filter((entry) => entry[field] !== undefined);
 }
 
-/** Joins a list of apps with a list of their environments: by appId, else by name, else by position in the lists. */
+/**
+ * Finds the environment of each app. The environment has the app's appId, or else the app's name, or else stands at the same
+ * position in a list of the same length.
+ */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
     const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);

@@ -133,8 +133,8 @@ export function addressesFlaw(
 type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /**
- * Maps the address ranges of ipaddr.js to kinds of networks. Ranges that are not listed here (reserved, link-local, multicast,
- * tunnels) are forbidden, since no hosting service has such an address.
+ * Maps each address range that ipaddr.js names to a kind of network. All ranges that are not listed here (reserved, link-local,
+ * multicast, tunnels) are forbidden, since no hosting service has an address in them.
  */
 const kinds: Readonly<Record<string, AddressKind>> = {
   unicast: 'public',
