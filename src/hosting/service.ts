@@ -202,8 +202,8 @@ function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential 
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
     const at = clock.monotonic();
-    // Two programs may read the metrics within a few seconds. Both then get the same figure for the use of the budget, because so
-    // short a time is not measured.
+    // Two programs may read the metrics within a few seconds. Both then get the same figure for the use of the budget, because
+    // the use is not measured over so short a time.
     if (at - last.at >= shortestMeasureMs) {
       const granted = budget.granted();
       last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };

@@ -81,8 +81,8 @@ export const metricNames: Readonly<Record<string, Description>> = {
 const betweenLooksAtTheLoopMs = 1_000;
 
 /**
- * Counts metrics by name. An unknown name is a bug: tests learn of it through `onUnknown`, and in production the call
- * is ignored, since no metric is worth a failed reconcile.
+ * Keeps the values of all metrics. Callers give the name of the metric that they count. An unknown name is a bug: tests
+ * learn of it through `onUnknown`, and in production the call is ignored, since no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();

@@ -40,8 +40,8 @@ const Cleanup = z.object({
 });
 
 /**
- * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many there are, and
- * until when at least it keeps data.
+ * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many they are, and
+ * the earliest time until which the service keeps data.
  */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
@@ -64,14 +64,13 @@ const Settings = z.object({
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
 /**
- * The schema of a reason or a warning in the service's answers: a bare string, or an object that has the string in its field
+ * The schema of a reason or a warning in the service's responses: a string, or an object that has the string in its field
  * `reason` or `name`.
  */
 const Word = bareOrIn(words, 'reason', 'name');
 
 /**
- * The schema of a region in the service's answers: a bare string, or an object that has the string in its field `region` or
- * `name`.
+ * The schema of a region in the service's responses: a string, or an object that has the string in its field `region` or `name`.
  */
 const Region = bareOrIn(compared, 'region', 'name');
 
@@ -177,7 +176,7 @@ const Configuration = z
      */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'the service gave no reason')])),
     /**
-     * The result of an activation. A result that cannot be parsed makes the whole list of configurations unreadable. If the
+     * The result of an activation. If this result cannot be parsed, the whole list of configurations counts as unreadable. If the
      * result were treated as absent instead, the operator could start a second activation.
      */
     activationResult: optional(Result),
@@ -259,7 +258,10 @@ export function receiptOf(body: unknown): Receipt | undefined {
   return parsed(AnyReceipt, body);
 }
 
-/** Finds the result for one source environment in the answer to `POST /disaster-readiness/configure`, in any list of the answer. */
+/**
+ * Finds the result for one source environment in the response to `POST /disaster-readiness/configure`. The result may be in any
+ * list of the response.
+ */
 export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
   if (!isRecord(body)) return undefined;
   const lists = Object.values(body).filter((value) => Array.isArray(value));

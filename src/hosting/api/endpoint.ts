@@ -191,8 +191,8 @@ export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
 }
 
 /**
- * Returns a parser for responses in which the service's API does not document the name of the list. The parser reads the list in
- * the given field. If there is no such field, it reads the only list in the body.
+ * Returns a parser for a response whose API documentation does not name the field with the list. The parser reads the list in the
+ * given field. If there is no such field, it reads the only list in the body.
  */
 export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {

@@ -21,12 +21,12 @@ export interface HostRules {
   readonly noProxy?: string | undefined;
 }
 
-/** The parts of a base URL that the host rules allow. */
+/** The parts of a base URL. The host rules allow this URL. */
 export interface BaseUrl {
   readonly origin: string;
   /** The host, with the port unless the port is the scheme's default. */
   readonly host: string;
-  /** The path, without a slash at its end. */
+  /** The path of the base URL, without a slash at its end. */
   readonly path: string;
 }
 

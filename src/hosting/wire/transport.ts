@@ -146,8 +146,8 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
 }
 
 /**
- * Returns a function that sends requests to one service with one token. A request that changes something fails after `callMs`; a
- * read fails after a third of this time.
+ * Returns a function that sends requests to one service with one token. A request that changes something is aborted after
+ * `callMs`, and a read after a third of this time.
  */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
@@ -257,7 +257,10 @@ function rowOf(seen: Seen): AnswerRow {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** Returns the outcome of a call, such as carried out, refused or unknown, from what happened to its request. */
+/**
+ * Decides the outcome of a call by what happened to its request. The call was, for example, carried out or refused, or its
+ * outcome is unknown.
+ */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const meaning = table[rowOf(seen)][effect];
   const { message } = seen;

@@ -4,7 +4,7 @@
  *
  * The usual function uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For each origin
  * and set of trusted certificates there are two connection pools, one for reads and one for writes. Connections for writes close
- * after one idle second. If the server closed a connection just when a write is sent, the outcome of the write would be unknown.
+ * after one idle second: if the server closed a connection just when a write is sent, the outcome of the write would be unknown.
  */
 import type { Request } from '../../engine/ports.ts';
 import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
