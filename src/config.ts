@@ -11,7 +11,9 @@ import { z } from 'zod';
 /** The namespace in which the operator runs, both in an installation and in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
-/** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
+/**
+ * Defines one flag of a command: its help text, and the schema that turns the text that the user gave into a setting.
+ */
 export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
@@ -364,8 +366,8 @@ export function wholeEnvironment(): Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Has an effect only before the
- * first thread is used.
+ * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Must be called before Node uses
+ * the pool for the first time; a later call has no effect.
  */
 export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';

@@ -43,7 +43,7 @@ export interface Wait {
   readonly onQueued?: (raise: (urgency: Urgency) => void) => void;
 }
 
-/** The options of one request: its wait for a turn, its deadline, and a last check before it is sent. */
+/** The options of one request: how it waits for the request budget, its deadline, and a last check before it is sent. */
 export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
@@ -108,7 +108,7 @@ export class Credential {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls the listener at each 429 and 425. Returns a function that removes the listener. */
+  /** Calls the listener whenever the service responds with 429 or 425. Returns a function that removes the listener. */
   onThrottled(listener: () => void): () => void {
     this.#throttleListeners.add(listener);
     return () => this.#throttleListeners.delete(listener);
@@ -378,7 +378,7 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** Returns how many requests have got their turn so far. */
+  /** Returns how many requests the budget has let start so far. */
   granted(): number {
     return this.#turns;
   }
@@ -521,8 +521,8 @@ export class RateLimitedShare {
   }
 
   /**
-   * Returns the shortest interval at which the budget allows this rate-limited read to be repeated now, whether or not the read
-   * is pressing. The interval that is set for the read itself may be longer.
+   * Returns the shortest interval at which the budget allows this rate-limited read to be repeated now. It is shorter for a
+   * pressing read. The interval that is set for the read itself may be longer.
    */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);

@@ -77,7 +77,10 @@ const AppEnv = z
     deploymentName: lenient(words),
     cliEnvName: optional(compared),
     hosts: lenientList(words),
-    /** The status of the environment, such as `running`. The service's API fixes neither the values nor their case. */
+    /**
+     * The status of the environment, such as `running`. The service's API does not say which values exist, nor whether they are
+     * in upper or lower case.
+     */
     status: optional(word),
     resources: lenient(
       z.object({

@@ -103,7 +103,7 @@ const Operation = z.object({
   /** The id of the operation. The service may leave the id out. */
   operationId: lenient(id),
   kind: lenient(word),
-  /** The phase of the operation, as any string: the service may add new phases at any time. */
+  /** The phase of the operation. Any string is accepted, because the service may add new phases at any time. */
   phase: lenient(word),
   outcome: lenient(word),
   failedSteps: lenient(number),
@@ -274,7 +274,10 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** Reads the numbers of deleted configurations and recovery destinations from the answer to `POST /disaster-readiness/reset`. */
+/**
+ * Reads from the response to `POST /disaster-readiness/reset` how many configurations and how many recovery destinations the
+ * service deleted.
+ */
 export function resetCountsOf(body: unknown) {
   return parsed(z.object({ configurations: number, destinations: lenient(number) }), body);
 }
@@ -291,8 +294,8 @@ const settings = {
   destinationRegion: Text.exactOptional(),
   mode: z.enum(['cold', 'warm']).exactOptional(),
   /**
-   * The id of the storage credential. Null selects the storage of the platform. A missing field inherits the storage of the
-   * source environment.
+   * The id of the storage credential. Null selects the storage of the platform. If the field is missing, the service uses the
+   * same storage as for the source environment.
    */
   storageCredentialId: Id.nullable().exactOptional(),
   snapshotIntervalMs: number.exactOptional(),

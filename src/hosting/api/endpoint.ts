@@ -1,9 +1,9 @@
 /**
- * Functions and schemas with which each endpoint of the service is described: they build requests and parse answers.
+ * Functions and schemas that describe the endpoints of the service. They build requests and parse responses.
  *
  * Fields that the operator acts on are parsed strictly, all others leniently. An optional field that is missing or null becomes
- * undefined. When a required field does not have the type that the service's API documents, the parser returns undefined for
- * the whole body, so that an incomplete list never counts as complete.
+ * undefined. When a required field does not have the type that the service's API documents, the parser returns undefined for the
+ * whole body, so that an incomplete list never counts as complete.
  *
  * A string that is compared with a spec stays unchanged. A string that is only shown to people is shortened and cleaned.
  */
@@ -191,8 +191,8 @@ export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
 }
 
 /**
- * Returns a parser for a response whose API documentation does not name the field with the list. The parser reads the list in the
- * given field. If there is no such field, it reads the only list in the body.
+ * Returns a parser for a response whose list is in a field that the service's API does not document. The parser tries the given
+ * field first. If this field is missing, the parser reads the only list in the body.
  */
 export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
@@ -235,7 +235,7 @@ export const compared = z.string();
 /** The schema of a date and time, kept as the string that the service wrote. */
 export const time = z.string().regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i);
 
-/** The largest number of characters of the service's message that the operator shows. */
+/** The operator shows at most this many characters of a message from the service. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 

@@ -17,8 +17,7 @@ export function lifecycleAnswerOf(body: unknown) {
 }
 
 /**
- * Finds the id of the content version that a deployment created, in either of the places where the service's answer may contain
- * the id.
+ * Finds the id of the content version that a deployment created. The service's response may contain this id in one of two places.
  */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });

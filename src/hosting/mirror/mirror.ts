@@ -310,7 +310,7 @@ function collectionOf(key: string): string {
 }
 
 /**
- * Decides when the reads of one account are polled, and how much of the credential's budget polling uses.
+ * Decides when the lists of one account are polled, and how much of the request budget the polls use.
  *
  * Lists are polled at the account's interval, or at a longer one when all polls together would use more than half of the budget.
  * Rate-limited reads share a fifth of the budget. Running totals keep each calculation cheap, however many reads there are.
@@ -353,7 +353,10 @@ class Schedule {
     reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Updates how many requests per second the polls of a list need. Each poll needs one request for each page of the list. */
+  /**
+   * Updates how many requests per second the polls of a list are expected to need. Each poll needs one request for each page of
+   * the list.
+   */
   plan(reading: Reading): void {
     const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
     this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
@@ -412,8 +415,9 @@ class Schedule {
   }
 
   /**
-   * Returns the time of the first rate-limited read of a new Kubernetes object. It is a random moment in the second half of the
-   * read's interval. By then all other values of the object's status are known, so that one status write is enough.
+   * Returns the time of the first rate-limited read of a new Kubernetes object, or of an object whose interval was changed. It is
+   * a random moment in the second half of the interval. By then all other values of a new object's status are known, so that one
+   * status write is enough.
    */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;

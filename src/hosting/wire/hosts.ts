@@ -21,7 +21,7 @@ export interface HostRules {
   readonly noProxy?: string | undefined;
 }
 
-/** The parts of a base URL. The host rules allow this URL. */
+/** A base URL that the host rules allow, split into its parts. */
 export interface BaseUrl {
   readonly origin: string;
   /** The host, with the port unless the port is the scheme's default. */

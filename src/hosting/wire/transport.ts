@@ -114,7 +114,7 @@ function saidOf(target: Target, request: Request, text: string | undefined, long
   if (text === undefined) return '';
   if (isAboutSecrets(request))
     return ' (the message of the service is not shown, because the request was about a secret)';
-  // Remove the credential before the text is cut, so that no part of the credential stays.
+  // Remove the token before the text is cut, so that no part of the token stays.
   const shown = wordsFrom(withoutCredential(text, target.token), longest);
   return `: ${shown}`;
 }
@@ -132,7 +132,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   return {
     was: 'answer',
     status,
-    // Answers to reads are compared with specs, so they stay unchanged. From all other answers, remove the credential and every
+    // Responses to reads are compared with specs, so they stay unchanged. From all other responses, remove the token and every
     // text that may repeat a secret.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
@@ -313,7 +313,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 //
 // When a request contained a secret or asked for one, the operator never shows free text from the response. The service may
 // repeat the secret in a changed form, which no search would find. Free text from other responses is shortened to one line, and
-// the credential is removed from it. Texts that are compared with a spec are never changed, because a change would hide a
+// the API token is removed from it. Texts that are compared with a spec are never changed, because a change would hide a
 // difference or invent one.
 
 /** A token with fewer characters is not removed from texts, because it would occur in too many ordinary words. */
@@ -332,7 +332,7 @@ function holdsSecret(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret);
 }
 
-/** True when the answer may contain a secret: the request carried a secret, or asked for secrets. */
+/** True when the response may contain a secret: the request carried a secret, or asked for secrets. */
 function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
@@ -349,7 +349,7 @@ function withoutWords(request: Request, body: unknown): unknown {
   });
 }
 
-/** Removes the credential from all texts in a value; ids, times and cursors stay as they are. */
+/** Removes the API token from all texts in a value. Fields with ids, times and cursors stay as they are. */
 export function withoutCredential<Value>(value: Value, credential: Secret): Value {
   const token = credential.reveal();
   if (token.length < shortestToken) return value;
@@ -357,7 +357,7 @@ export function withoutCredential<Value>(value: Value, credential: Secret): Valu
   return withTexts(value, hidden) as Value;
 }
 
-/** Makes a text safe to show in a terminal: removes the credential, and escapes the characters that control a terminal. */
+/** Makes a text safe to show in a terminal: removes the API token, and escapes the characters that control a terminal. */
 export function shownText(text: string, credential: Secret): string {
   const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
   const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)?.toString(16) ?? ''}}`;

@@ -25,7 +25,7 @@ export interface WireRequest {
   readonly writes: boolean;
   /** The certificates (PEM) of the certificate authorities to trust in place of the usual ones. */
   readonly caBundle: string | undefined;
-  /** Called exactly once, immediately before the request is sent. Returns the reason if the request must not be sent. */
+  /** Called at most once, immediately before the request is sent. Returns the reason if the request must not be sent. */
   readonly start: () => string | undefined;
   /** Aborted when the request's deadline has passed. */
   readonly signal: AbortSignal;
@@ -66,7 +66,10 @@ export interface OpenWire {
   close(): Promise<void>;
 }
 
-/** Opens the function that sends HTTP requests. It connects only to hosts that the host rules allow. */
+/**
+ * Creates the connection pools, and the function that sends requests over them. The function connects only to hosts that the host
+ * rules allow.
+ */
 export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
