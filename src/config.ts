@@ -11,7 +11,9 @@ import { z } from 'zod';
 /** The namespace in which the operator runs, both in an installation and in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
-/** Defines one flag of a command: its help text, and the schema that turns the given text into a setting. */
+/**
+ * Defines one flag of a command: its help text, and the schema that turns the text that the user gave into a setting.
+ */
 export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
@@ -22,9 +24,9 @@ export interface Flag<T> {
   readonly fallback?: string;
   /** The environment variable that is read when the flag is not given. */
   readonly variable?: string;
-  /** True when the flag may be repeated; its setting is then a list. */
+  /** True when a user may give the flag several times. Its values are then kept as a list. */
   readonly many?: boolean;
-  /** True when the flag's value may begin with a dash, because it is meant for another program. */
+  /** True when the flag's value may begin with `--`, because the value is meant for another program. */
   readonly dashed?: boolean;
   /** One letter that stands for the flag: `o` for `-o`. */
   readonly short?: string;
@@ -40,13 +42,13 @@ export interface CommandLine<F extends Flags> {
   readonly flags: F;
   readonly notes?: readonly string[];
   /**
-   * Whether the argument that is part of the command's name, such as `NAME` in `activate NAME`, is needed or optional.
-   * Undefined if the command takes no argument.
+   * Says whether the user must give the argument that the command's name shows, such as `NAME` in `activate NAME`, or
+   * may leave it out. Undefined if the command takes no argument.
    */
   readonly operand?: 'needed' | 'optional';
 }
 
-/** The type of the settings of a command, derived from its flags: one property for each flag. */
+/** The type of a command's settings. It has one property for each flag of the command. */
 export type Settings<F extends Flags> = {
   readonly [K in keyof F]: F[K] extends { readonly schema: z.ZodType<infer T> } ? T : boolean;
 };
@@ -101,7 +103,10 @@ export function helpOf(command: CommandLine<Flags>): string {
   return [`${program} ${command.name} [options]`, '', command.summary, '', ...rows, ...notes, ''].join('\n');
 }
 
-/** Returns the bounds of a flag that takes a number, as text for `--help`: `3 to 300`. */
+/**
+ * Returns the smallest and largest value of a flag that takes a number, as `--help` prints them: `3 to 300`. Returns
+ * undefined for other flags.
+ */
 export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undefined {
   const { minimum, maximum, unit } = z.toJSONSchema(schema, { unrepresentable: 'any' });
   const of = typeof unit === 'string' ? unit : '';
@@ -111,8 +116,9 @@ export function rangeOf({ schema = z.boolean() }: Flag<unknown>): string | undef
 type Given = string | boolean | readonly (string | boolean)[];
 
 /**
- * Reads the flags that the user gave, by their names in kebab-case, and the argument. Throws a `UsageError` if the
- * command does not know a flag or takes no argument.
+ * Reads the flags and the argument that the user gave on the command line. The keys of the result are the flags' names
+ * in kebab-case. Throws a `UsageError` for a flag that the command does not have, or for an argument that it does not
+ * take.
  */
 function readArguments(
   command: CommandLine<Flags>,
@@ -197,7 +203,10 @@ export function wholeNumber(least: number, most: number): z.ZodType<number> {
 
 const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 
-/** Makes the schema of a flag that takes a length of time: `90`, `90s`, `2m` or `1h`. Its setting is in seconds. */
+/**
+ * Makes the schema of a flag that takes a length of time: `90`, `90s`, `2m` or `1h`. The schema turns this text into a
+ * number of seconds.
+ */
 export function duration(least: number, most: number): z.ZodType<number> {
   return z
     .string()
@@ -234,7 +243,7 @@ export function text(help: string, value: string, must = 'must not be empty') {
   return { help, value, schema: z.string().min(1, must).optional() };
 }
 
-/** Makes a flag that may be repeated; its setting is a list. */
+/** Makes a flag that a user may give several times. The values are kept as a list. */
 export function list<Item>(help: string, value: string, item: z.ZodType<Item>) {
   return { help, value, many: true, schema: z.array(item) };
 }
@@ -361,8 +370,8 @@ export function wholeEnvironment(): Readonly<Record<string, string | undefined>>
 }
 
 /**
- * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Has an effect only before the
- * first thread is used.
+ * Gives Node's thread pool 64 threads instead of 4, unless UV_THREADPOOL_SIZE is set. Must be called before Node uses
+ * the pool for the first time; a later call has no effect.
  */
 export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';
@@ -376,7 +385,7 @@ export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   return { allowedHosts, allowPrivateAddresses, allowInsecureLoopback, proxy, noProxy };
 }
 
-/** The platform and the folders that decide where kube-apiserver, etcd and kubectl are found. */
+/** Where to look for kube-apiserver, etcd and kubectl: two folders, and the platform that the programs must fit. */
 export interface Surroundings {
   readonly platform: string;
   readonly arch: string;
@@ -386,7 +395,7 @@ export interface Surroundings {
   readonly cacheDir: string;
 }
 
-/** Reads from the environment where kube-apiserver, etcd and kubectl can be found. */
+/** Finds out from environment variables where to look for kube-apiserver, etcd and kubectl. */
 export function surroundings(environment: Environment = env): Surroundings {
   const named = environment['XDG_CACHE_HOME'] ?? '';
   const cacheHome = named.startsWith('/') ? named : join(homedir(), '.cache');

@@ -1,18 +1,18 @@
 /**
- * Keeps the state of each credential, which is one token at one origin: whether the service accepts the token, and the request
- * budget that all accounts with this token share.
+ * Keeps the state of each credential. A credential is one token at one origin of the service. Its state says whether the service
+ * accepts the token, and how many requests may be sent now: this is the request budget, which all accounts with the token share.
  *
- * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent.
- * The first answer other than a 401, 425 or 429 ends this state.
+ * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent. This
+ * ends with the first response other than a 401, 425 or 429.
  *
  * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
  * ever.
  *
- * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most, or for a growing pause if it names no
- * time. Requests wait during a pause of up to 10 s, and fail at once during a longer pause. A 429 or 425 halves the rate, which
- * from the end of the pause on regains a sixtieth of the full rate each second. Answers to requests that began before the rate
- * was halved do not halve it again. All of this is kept in memory.
+ * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most, or for a growing pause if the service
+ * names no time. Requests wait during a pause of up to 10 s, and fail at once during a longer pause. A 429 or 425 also halves the
+ * number of requests per second. After the pause, this number regains a sixtieth of its full value each second. Responses to
+ * requests that began before the number was halved do not halve it again. All of this is kept in memory.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
@@ -26,21 +26,24 @@ import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engin
 import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
 
 /**
- * The first and the longest of the growing pauses between requests that test whether the service accepts a refused token again.
+ * While the service refuses a token, single requests test whether it accepts the token again. The pause between two tests grows
+ * from the first of these values to the second.
  */
 const firstTryMs = 2000;
 const longestTryMs = 300_000;
 
-/** The urgency of a request, and the signal that ends the request's wait for a turn in the budget. */
+/**
+ * The options of a request that waits until the request budget lets it start: how urgent it is, and which signal ends the wait.
+ */
 export interface Wait {
   readonly urgency: Urgency;
-  /** Aborts the wait for a turn in the budget. A request that was already sent continues. */
+  /** The signal that ends the wait for the request budget. A request that was already sent continues. */
   readonly leaveQueue?: AbortSignal;
   /** Called when the request has to wait for its turn. The argument is a function that makes the request more urgent. */
   readonly onQueued?: (raise: (urgency: Urgency) => void) => void;
 }
 
-/** The options of one request: its wait for a turn, its deadline, and a last check before it is sent. */
+/** The options of one request: how it waits for the request budget, its deadline, and a last check before it is sent. */
 export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
@@ -93,8 +96,8 @@ export class Credential {
   }
 
   /**
-   * Returns the monotonic time until which requests fail without being sent, because of a long pause or because the token is
-   * refused. At that time a request may be sent again. Returns undefined while requests are not refused.
+   * While requests fail without being sent, returns the monotonic time at which a request can be sent again. Requests fail so
+   * during a long pause, and while the service refuses the token. Returns undefined if a request can be sent now.
    */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
@@ -109,7 +112,7 @@ export class Credential {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Calls the listener at each 429 and 425. Returns a function that removes the listener. */
+  /** Calls the listener whenever the service responds with 429 or 425. Returns a function that removes the listener. */
   onThrottled(listener: () => void): () => void {
     this.#throttleListeners.add(listener);
     return () => this.#throttleListeners.delete(listener);
@@ -120,7 +123,7 @@ export class Credential {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
 
-  /** Waits for a turn in the request budget, then sends one request. */
+  /** Waits until the request budget lets the request start, then sends it. */
   async exchange(transport: Transport, request: Request, passage: Passage): Promise<Seen> {
     const testsToken = this.#unauthorized !== undefined;
     if (testsToken && !this.#claimTry()) return refusals.unauthorized;
@@ -186,7 +189,7 @@ export interface Allowance {
   readonly concurrency: number;
 }
 
-/** The permission to send one request now, or the reason why the request may not be sent. */
+/** The permission to send one request now, or the reason why the request must not be sent. */
 export type Turn =
   | { readonly granted: true; readonly at: number; readonly done: () => void }
   | { readonly granted: false; readonly why: Refused };
@@ -200,7 +203,7 @@ const aheadOfAll = urgencies.length + 1;
 const recoveryMs = 60_000;
 const slowestPerSecond = 0.1;
 
-/** Limits how many requests of one credential are sent. */
+/** The request budget: limits how many requests with the same token start in a second, and how many run at once. */
 export class Budget {
   readonly #clock: Clock;
   readonly #entropy: Entropy;
@@ -217,12 +220,18 @@ export class Budget {
   #turns = 0;
   #planned = 0;
   #pausedUntil = Number.NEGATIVE_INFINITY;
-  /** The number of times in a row that the rate was halved. */
+  /**
+   * How many times in succession the rate was halved. A request that begins after the last halving and is not throttled sets this
+   * number to 0.
+   */
   #strikes = 0;
-  /** The time at which the rate was last halved, and the rate to which it was halved. */
+  /** When the number of requests per second was last halved, and its value right after that. */
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
-  /** The reason with which `endWaits` was last called. Requests that this call removed from the queue fail with this reason. */
+  /**
+   * The reason for which the waiting requests were last removed from the queue (see `endWaits`). Each removed request fails with
+   * this reason.
+   */
   #endedWhy: Refused = 'throttled';
 
   constructor(clock: Clock, entropy: Entropy) {
@@ -244,7 +253,10 @@ export class Budget {
     };
   }
 
-  /** Waits until one request may be sent, or until it is clear that the request may not be sent. */
+  /**
+   * Waits until the request budget lets one request start, or until the request fails without being sent, for example because of
+   * a long pause.
+   */
   turn({ urgency, leaveQueue, onQueued }: Wait): Promise<Turn> {
     if (leaveQueue?.aborted === true) return Promise.resolve({ granted: false, why: 'stopped' });
     if (this.refusesNow()) return Promise.resolve({ granted: false, why: 'throttled' });
@@ -260,8 +272,8 @@ export class Budget {
         return;
       }
       const id = String((this.#tickets += 1));
-      // Do not pass `leaveQueue` to the queue. On an abort, the queue would also end the turn of a request that is already under
-      // way, and could then start too many requests at once.
+      // Do not pass `leaveQueue` to the queue. If this signal were aborted, the queue would also count a request that is already
+      // under way as ended, and could then start too many requests at once.
       const leaving = new AbortController();
       const leave = (): void => leaving.abort();
       const endWait = (): void => {
@@ -285,7 +297,7 @@ export class Budget {
     });
   }
 
-  /** Removes all requests that wait for a turn from the queue. They fail with the given reason. */
+  /** Ends the wait of every request in the queue. These requests fail with the given reason. */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
     this.#waiting.clear();
@@ -293,8 +305,8 @@ export class Budget {
   }
 
   /**
-   * Begins a pause after the service answered 429 or 425 to a request that got its turn at `grantedAt`. Halves the rate unless the
-   * request began before the rate was halved last.
+   * Starts a pause, because the service responded with a 429 or 425. Also halves the number of requests per second. `grantedAt`
+   * is the time at which the throttled request got its turn; if the number was halved after that time, it is not halved again.
    */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
@@ -310,8 +322,8 @@ export class Budget {
   }
 
   /**
-   * Makes the next growing pause short again after a request that was not throttled. `grantedAt` is the time at which the request
-   * got its turn. A request from before the rate was last halved does not count.
+   * Resets the growing pauses to the shortest one, because the service did not throttle a request. `grantedAt` is the time at
+   * which this request got its turn. If the rate was halved after that time, nothing is reset.
    */
   noteAccepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
@@ -334,12 +346,15 @@ export class Budget {
     return until > this.#clock.monotonic() ? until : undefined;
   }
 
-  /** Returns true during a pause that is so long that requests fail with `throttled` at once. */
+  /**
+   * Returns true during a long pause. The operator then does not let requests wait for the end of the pause: they fail at once
+   * with the reason `throttled`.
+   */
   refusesNow(): boolean {
     return this.pauseMs() > shortPauseMs;
   }
 
-  /** Returns how many requests per second may start now. */
+  /** Returns how many requests may start per second at present. After a 429 or 425 this number is lower for a while. */
   requestsPerSecond(): number {
     const full = this.#allowed.requestsPerSecond;
     const healedMs = Math.max(this.#clock.monotonic() - Math.max(this.#cut.at, this.#pausedUntil), 0);
@@ -347,8 +362,8 @@ export class Budget {
   }
 
   /**
-   * Announces that a call will soon wait for a turn, so that `waitMs` counts the call. Returns a function that ends the
-   * announcement.
+   * Registers a call that will soon be sent, so that estimates of the waiting time (see `waitMs`) include it. The returned
+   * function ends the registration.
    */
   announce(urgency: Urgency): () => void {
     const announced = { urgency };
@@ -357,8 +372,9 @@ export class Budget {
   }
 
   /**
-   * Estimates how long a call waits for its turn: the rest of a pause, and the time for all announced calls that are at least as
-   * urgent (see `announce`). Calls can rely on half of the budget, because polls use at most the other half.
+   * Estimates how long a new call has to wait. First the current pause must end. Then all registered calls that are at least as
+   * urgent go first (see `announce`). The estimate counts on half of the request budget, because polls use at most the other
+   * half.
    */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
@@ -366,7 +382,7 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** Returns how many requests have got their turn so far. */
+  /** Returns how many requests the budget has let start so far. */
   granted(): number {
     return this.#turns;
   }
@@ -376,17 +392,20 @@ export class Budget {
     return this.#queue.size;
   }
 
-  /** Adds to the number of requests per second that polling needs. */
+  /** Adds an amount, which may be negative, to the number of requests per second that all polls together are expected to need. */
   plan(perSecond: number): void {
     this.#planned += perSecond;
   }
 
-  /** Returns the factor by which poll intervals are lengthened, so that polls take at most half of the budget. */
+  /** Returns the factor by which poll intervals are multiplied, so that polls use at most half of the request budget. */
   stretch(): number {
     return Math.max(1, this.#planned / (this.fullPerSecond() / 2));
   }
 
-  /** Returns how many requests per second the accounts allow, without the lower rate that applies for a while after a 429. */
+  /**
+   * Returns how many requests per second the settings of the accounts allow. The lower rate that applies for a while after a 429
+   * is not considered.
+   */
   fullPerSecond(): number {
     return this.#allowed.requestsPerSecond;
   }
@@ -424,7 +443,7 @@ export class Budget {
     if (this.#queue.size > 0) this.#cancelTimer = this.#clock.after(Math.ceil(waitMs), () => this.#pace());
   }
 
-  /** Records that a request starts now, and returns the monotonic time. */
+  /** Counts a request that starts now. Returns the current monotonic time. */
   #grant(): number {
     const now = this.#clock.monotonic();
     this.#turns += 1;
@@ -438,7 +457,7 @@ export class Budget {
 
   #raiseOldest(): void {
     for (const [id, leaveQueue] of this.#waiting) {
-      // Skip a request whose signal was aborted a moment ago: the request is no longer in the queue.
+      // Skip a request whose wait was just ended by its signal: the queue does not contain it any more.
       if (leaveQueue?.aborted === true) continue;
       this.#queue.setPriority(id, aheadOfAll);
       return;
@@ -454,60 +473,70 @@ const share = 0.2;
 const pressingWeight = 4;
 
 /**
- * How much a rate-limited read counts when such reads share their part of the request budget; 0 while no Kubernetes object uses
- * the read.
+ * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight is repeated
+ * four times as often. The weight is 0 while no Kubernetes object uses the read.
  */
 interface Weighed {
   weight: number;
 }
 
 /**
- * Spreads rate-limited reads over time, such as reads of an alert's live state, which need one request for each alert. The
- * rate-limited reads of all accounts of a credential together use at most a fifth of the credential's budget.
+ * Spreads rate-limited reads over time. An example is the live state of alerts, which takes one request for each alert. The
+ * rate-limited reads with the same token together use at most a fifth of the request budget.
  *
- * A pressing read, such as of a firing alert, is repeated four times as often as a calm read, but never more often than its own
- * interval allows. A read that is due gets the next free moment, so that reads stay spread out when their number grows.
+ * A read can be pressing, for example while its alert is firing. A pressing read is repeated four times as often as other reads,
+ * but never more often than its own interval allows. When it is time for a read, the read gets the next free moment, so that
+ * reads stay spread out when their number grows.
  */
 export class RateLimitedShare {
   #reads = 0;
   #total = 0;
   #nextAt = Number.NEGATIVE_INFINITY;
 
-  /** Adds a read or changes its weight. A pressing read, such as that of a firing alert, counts as four calm reads. */
+  /**
+   * Sets the weight of a read, which decides how often the read is repeated. The weight is 4 for a pressing read, such as that of
+   * a firing alert, and 1 for any other read.
+   */
   count(reading: Weighed, isPressing: boolean): void {
     if (reading.weight === 0) this.#reads += 1;
     this.#weigh(reading, isPressing ? pressingWeight : 1);
   }
 
-  /** Removes a read, so that the other reads get its part of the budget. */
+  /** Stops counting a read that is not used any more, so that the other reads share its part of the budget. */
   leave(reading: Weighed): void {
     if (reading.weight > 0) this.#reads -= 1;
     this.#weigh(reading, 0);
   }
 
   /**
-   * Returns the shortest interval that the budget allows for a calm read, such as that of an alert that is not firing. The read
-   * itself may ask for a longer interval.
+   * Returns the shortest interval at which the budget allows a rate-limited read to be repeated, if the read is not pressing: for
+   * example, its alert is not firing. The interval that is set for the read itself may be longer.
    */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
-  /** Returns how many requests per second the given number of reads gets when no read is pressing. */
+  /**
+   * Returns how many requests per second the budget allows for the given number of rate-limited reads together, if none of them
+   * is pressing.
+   */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
   /**
-   * Returns the shortest interval that the budget now allows for a rate-limited read. The read itself may ask for a longer
-   * interval.
+   * Returns the shortest interval at which the budget allows this rate-limited read to be repeated now. It is shorter for a
+   * pressing read. The interval that is set for the read itself may be longer.
    */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);
     return this.calmMs(requestsPerSecond) / (isPressing ? pressingWeight : 1);
   }
 
-  /** Reserves the next free moment for a rate-limited read, and returns the monotonic time of that moment. */
+  /**
+   * Reserves the next free moment for a rate-limited read, so that such reads are not sent all at once. Returns the monotonic
+   * time of this moment.
+   */
   place(now: number, requestsPerSecond: number): number {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + 1_000 / (share * requestsPerSecond);

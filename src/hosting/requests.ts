@@ -1,4 +1,7 @@
-/** Exports the builders of all requests to the service and of all reads; each request builder is named after its endpoint. */
+/**
+ * Exports the functions that describe each request to the service and each list or object that the operator reads. A function
+ * that builds a request is named after its endpoint.
+ */
 export * from './api/alerts.ts';
 export * from './api/apps.ts';
 export * from './api/contact-points.ts';

@@ -37,8 +37,8 @@ interface HostingOptions {
 }
 
 /**
- * The objects that all accounts with the same token and the same address of the service share: the credential with its request
- * budget, and the connections.
+ * The credential, with its request budget, and the connections to the service. All accounts with the same token at the same
+ * address of the service share them.
  */
 interface Door {
   readonly credential: Credential;
@@ -99,7 +99,7 @@ interface ServiceSurroundings extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
-  /** The functions that set the metrics of all open clients. */
+  /** One function for each open client. It updates the metrics of the client's account. */
   readonly measured: Set<() => void>;
 }
 
@@ -204,7 +204,8 @@ function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential 
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
     const at = clock.monotonic();
-    // Two programs may read the metrics shortly after each other. The second program gets the same value as the first.
+    // Two programs may read the metrics within a few seconds. Both then get the same figure for the use of the budget, because
+    // the use is not measured over so short a time.
     if (at - last.at >= shortestMeasureMs) {
       const granted = budget.granted();
       last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };

@@ -75,14 +75,14 @@ export const metricNames: Readonly<Record<string, Description>> = {
 };
 
 /**
- * Interval at which the delay of the event loop is measured. The default of 10 ms would cost more CPU than the rest of
- * an idle operator.
+ * The interval, in ms, at which Node measures the delay of the event loop. The default of 10 ms would cost more CPU
+ * than everything else that an idle operator does.
  */
 const betweenLooksAtTheLoopMs = 1_000;
 
 /**
- * Counts metrics by name. An unknown name is a bug: tests learn of it through `onUnknown`, and in production the call
- * is ignored, since no metric is worth a failed reconcile.
+ * Keeps the values of all metrics. Callers give the name of the metric that they count. An unknown name is a bug: tests
+ * learn of it through `onUnknown`, and in production the call is ignored, since no metric is worth a failed reconcile.
  */
 export class MetricRegistry {
   readonly #registry = new Registry();

@@ -67,8 +67,8 @@ export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> 
 }
 
 /**
- * Reads how many alerts use a contact point from the answer in which the service refuses to delete the contact point. Returns
- * undefined if the answer contains no number.
+ * When the service refuses to delete a contact point, reads from its response how many alerts use the contact point. Returns
+ * undefined if the response contains no number.
  */
 export function usedByAlertsOf(body: unknown): number | undefined {
   const details = isRecord(body) ? body['details'] : undefined;
@@ -136,7 +136,10 @@ export const deleteAlert = alert.remove;
 
 const alertLists = 'alerts/';
 
-/** Returns the environment id in the cache key of an environment's alerts, such as `env_1` in `alerts/env_1`. */
+/**
+ * Takes the environment's id out of the key under which the alerts of an environment are cached: returns `env_1` for
+ * `alerts/env_1`.
+ */
 export function environmentOfAlerts(key: string): string {
   return key.slice(alertLists.length);
 }

@@ -77,7 +77,10 @@ const AppEnv = z
     deploymentName: lenient(words),
     cliEnvName: optional(compared),
     hosts: lenientList(words),
-    /** The status of the environment, such as `running`. The service's API fixes neither the values nor their case. */
+    /**
+     * The status of the environment, such as `running`. The service's API does not say which values exist, nor whether they are
+     * in upper or lower case.
+     */
     status: optional(word),
     resources: lenient(
       z.object({
@@ -95,7 +98,7 @@ const AppEnv = z
 /** An app environment as `GET /app-envs` lists it. */
 export type AppEnvItem = Readonly<z.output<typeof AppEnv>>;
 
-/** The schema of a preset's version: a bare string, or an object that has the string in one of these fields. */
+/** The schema of a preset's version: a string, or an object that has the string in one of several fields, such as `version`. */
 const Version = bareOrIn(compared, 'name', 'dockerPresetVersion', 'version', 'value');
 
 const Preset = z
@@ -202,7 +205,7 @@ export const appOf = app.read;
 
 /**
  * Reads the full record of an app again whenever `GET /apps` shows a new `updatedAt` for the app. Also reads the record every
- * hour, because the service may not renew `updatedAt` at each change.
+ * hour, because the service might not renew `updatedAt` at each change.
  */
 export function appAsOf(appId: string, updatedAtMs: number | undefined): Read<AppRecord> {
   return { ...appOf(appId), key: `appAsOf/${appId}/${updatedAtMs ?? ''}`, pace: 'hourly' };

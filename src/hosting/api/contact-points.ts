@@ -137,9 +137,9 @@ export function contactPointsOf(accountId: string): Read<ContactPointItem> {
 export const contactPointOf = contactPoint.read;
 
 /**
- * Reads a contact point with its config again whenever the list of contact points shows a new `updatedAt` for the contact
- * point. Also reads the config every hour, because the service may not renew `updatedAt` at each change. The token needs the
- * Secrets Access permission.
+ * Reads a contact point with its config again whenever the list of contact points shows a new `updatedAt` for the contact point.
+ * Also reads the config every hour, because the service might not renew `updatedAt` at each change. The token needs the Secrets
+ * Access permission.
  */
 export function contactPointWithSecretsOf(
   contactPointId: string,

@@ -39,7 +39,10 @@ const Cleanup = z.object({
   earliestRetentionUntil: lenient(time),
 });
 
-/** Counts of the disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`). */
+/**
+ * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many they are, and
+ * the earliest time until which the service keeps data.
+ */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
 const Settings = z.object({
@@ -61,14 +64,13 @@ const Settings = z.object({
 export type ProtectionSettings = Readonly<z.output<typeof Settings>>;
 
 /**
- * The schema of a reason or a warning in the service's answers: a bare string, or an object that has the string in its field
+ * The schema of a reason or a warning in the service's responses: a string, or an object that has the string in its field
  * `reason` or `name`.
  */
 const Word = bareOrIn(words, 'reason', 'name');
 
 /**
- * The schema of a region in the service's answers: a bare string, or an object that has the string in its field `region` or
- * `name`.
+ * The schema of a region in the service's responses: a string, or an object that has the string in its field `region` or `name`.
  */
 const Region = bareOrIn(compared, 'region', 'name');
 
@@ -94,14 +96,14 @@ const Source = z.preprocess(
   }),
 );
 
-/** An environment of the account, with the service's statement whether disaster readiness can protect the environment. */
+/** An environment of the account. The field `eligible` says whether disaster readiness can protect the environment. */
 export type SourceItem = Readonly<z.output<typeof Source>>;
 
 const Operation = z.object({
   /** The id of the operation. The service may leave the id out. */
   operationId: lenient(id),
   kind: lenient(word),
-  /** The phase of the operation, as any string: the service may add new phases at any time. */
+  /** The phase of the operation. Any string is accepted, because the service may add new phases at any time. */
   phase: lenient(word),
   outcome: lenient(word),
   failedSteps: lenient(number),
@@ -174,8 +176,8 @@ const Configuration = z
      */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'the service gave no reason')])),
     /**
-     * The result of an activation. If the result cannot be parsed, the whole list of configurations counts as failed. If only
-     * the result counted as absent, the operator could start a second activation.
+     * The result of an activation. If this result cannot be parsed, the whole list of configurations counts as unreadable. If the
+     * result were treated as absent instead, the operator could start a second activation.
      */
     activationResult: optional(Result),
     canRequestDiscard: lenient(z.boolean()),
@@ -233,7 +235,7 @@ function pointsIn(body: unknown): readonly PointItem[] | undefined {
   return listNamed(Point, 'items')(body)?.map((point) => ({ ...point, generation }));
 }
 
-/** The service's result for one environment of a request `POST /disaster-readiness/configure`. */
+/** What the service reports for one environment in its response to `POST /disaster-readiness/configure`. */
 type ConfigureResult =
   | ({ readonly success: true } & Receipt)
   | { readonly success: false; readonly error: string | undefined };
@@ -256,7 +258,10 @@ export function receiptOf(body: unknown): Receipt | undefined {
   return parsed(AnyReceipt, body);
 }
 
-/** Finds the result for one source environment in the answer to `POST /disaster-readiness/configure`, in any list of the answer. */
+/**
+ * Finds the result for one source environment in the response to `POST /disaster-readiness/configure`. The result may be in any
+ * list of the response.
+ */
 export function configureResultOf(body: unknown, sourceAppEnvId: string): ConfigureResult | undefined {
   if (!isRecord(body)) return undefined;
   const lists = Object.values(body).filter((value) => Array.isArray(value));
@@ -269,7 +274,10 @@ export function configureResultOf(body: unknown, sourceAppEnvId: string): Config
   return { success: false, error: said === undefined ? undefined : wordsFrom(said) };
 }
 
-/** Reads the numbers of deleted configurations and recovery destinations from the answer to `POST /disaster-readiness/reset`. */
+/**
+ * Reads from the response to `POST /disaster-readiness/reset` how many configurations and how many recovery destinations the
+ * service deleted.
+ */
 export function resetCountsOf(body: unknown) {
   return parsed(z.object({ configurations: number, destinations: lenient(number) }), body);
 }
@@ -286,8 +294,8 @@ const settings = {
   destinationRegion: Text.exactOptional(),
   mode: z.enum(['cold', 'warm']).exactOptional(),
   /**
-   * The id of the storage credential. Null selects the storage of the platform. A missing field inherits the storage of the
-   * source environment.
+   * The id of the storage credential. Null selects the storage of the platform. If the field is missing, the service uses the
+   * same storage as for the source environment.
    */
   storageCredentialId: Id.nullable().exactOptional(),
   snapshotIntervalMs: number.exactOptional(),
@@ -387,10 +395,7 @@ export const postDisasterReadinessDiscardActivation = endpoint(
  */
 export const postDisasterReadinessReset = endpoint('POST', '/disaster-readiness/reset', 'remove', Reset);
 
-/**
- * Reads the environments of an account, each with the service's statement whether disaster readiness can protect the
- * environment.
- */
+/** Reads the environments of an account. For each environment, the service says whether disaster readiness can protect it. */
 export function drSourcesOf(accountId: string): Read<SourceItem> {
   return {
     key: 'drSources',
@@ -402,8 +407,8 @@ export function drSourcesOf(accountId: string): Read<SourceItem> {
 }
 
 /**
- * True while an operation of the configuration runs. The regular copying of data to a warm standby does not count as an
- * operation.
+ * True while an operation on the configuration runs, such as a validation. False if the only active operation is the regular
+ * copying of data to a warm standby.
  */
 export function isOperating(configuration: ConfigurationItem): boolean {
   const { activeOperationId, activeOperation, warmRecoveryOperationId, warmValidationOperationId } = configuration;

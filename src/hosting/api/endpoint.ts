@@ -1,9 +1,9 @@
 /**
- * Functions and schemas with which each endpoint of the service is described: they build requests and parse answers.
+ * Functions and schemas that describe the endpoints of the service. They build requests and parse responses.
  *
  * Fields that the operator acts on are parsed strictly, all others leniently. An optional field that is missing or null becomes
- * undefined. When a required field does not have the type that the service's API documents, the parser returns undefined for
- * the whole body, so that an incomplete list never counts as complete.
+ * undefined. When a required field does not have the type that the service's API documents, the parser returns undefined for the
+ * whole body, so that an incomplete list never counts as complete.
  *
  * A string that is compared with a spec stays unchanged. A string that is only shown to people is shortened and cleaned.
  */
@@ -60,9 +60,10 @@ export function endpoint<Body extends JsonObject>(
 }
 
 /**
- * Describes the endpoint of a single object, to which `GET` and `DELETE` pass the object's id in the query. `read` describes
- * how to read the object, where a 404 proves that the object does not exist. `remove` builds the request that deletes the
- * object.
+ * Describes the endpoint of a single object. `GET` and `DELETE` requests to this endpoint have the object's id in the query.
+ *
+ * `read` describes how to read the object; a 404 proves that the object does not exist. `remove` builds the request that deletes
+ * the object.
  */
 export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Item>, idOf: (item: Item) => string) {
   const queryOf = (objectId: string) => ({ [`${name}Id`]: objectId });
@@ -100,7 +101,7 @@ export function cursorList<Item>(
   };
 }
 
-/** Turns a parser of one object into a parser that returns a list with that one object. */
+/** Takes a function that parses one object, and returns a function that parses a list. The list contains just this object. */
 export function single<Item>(parse: (body: unknown) => Item | undefined): Read<Item>['items'] {
   return (body) => {
     const item = parse(body);
@@ -167,10 +168,7 @@ export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value |
   return result.success ? result.data : undefined;
 }
 
-/**
- * Parses each item of a list by the schema of one item. A zod schema of the whole list would have to be compiled again at each
- * call.
- */
+/** Parses the items of a list one by one. A zod schema for the whole list would have to be compiled again for every response. */
 function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
   const items: Item[] = [];
   for (const item of list) {
@@ -193,8 +191,8 @@ export function listNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Ite
 }
 
 /**
- * Returns a parser of the list in the given field, or else of the only list in the body. For answers in which the service's API
- * does not document the name of the list.
+ * Returns a parser for a response whose list is in a field that the service's API does not document. The parser tries the given
+ * field first. If this field is missing, the parser reads the only list in the body.
  */
 export function anyListNamed<Item>(schema: z.ZodType<Item>, name: string): Read<Item>['items'] {
   return (body) => {
@@ -228,13 +226,16 @@ export const words = z.string().transform((text) => wordsFrom(text));
  */
 export const note = z.string().transform((text) => wordsFrom(text, longestNote));
 
-/** The schema of a string that is compared with a field of a spec, so the string stays unchanged. */
+/**
+ * The schema of a string that the operator compares with a field of a spec. Parsing does not shorten or clean the string, because
+ * that would falsify the comparison.
+ */
 export const compared = z.string();
 
 /** The schema of a date and time, kept as the string that the service wrote. */
 export const time = z.string().regex(/^\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?$/i);
 
-/** The largest number of characters of the service's message that the operator shows. */
+/** The operator shows at most this many characters of a message from the service. */
 export const longestMessage = 200;
 const longestNote = 2_000;
 

@@ -11,13 +11,13 @@ const Answer = z.object({
 export function lifecycleAnswerOf(body: unknown) {
   const answer = parsed(Answer, body);
   if (answer === undefined) return undefined;
-  // The service may answer with status 200 and `success: false`.
+  // With status 200 the service can still report a failure, by `success: false`. A response without this field counts as a
+  // success.
   return { success: answer.success ?? true, appEnvId: answer.appEnv?.appEnvId, status: answer.appEnv?.status };
 }
 
 /**
- * Finds the id of the content version that a deployment created, in either of the places where the service's answer may contain
- * the id.
+ * Finds the id of the content version that a deployment created. The service's response may contain this id in one of two places.
  */
 export function deployedContentIdOf(body: unknown): string | undefined {
   const holder = z.object({ contentId: id });

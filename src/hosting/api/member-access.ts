@@ -30,7 +30,10 @@ function memberAccessIn(body: unknown, membershipId: string): MemberAccessItem |
   return allowed === undefined ? undefined : { membershipId, allowedAppEnvIds: allowed };
 }
 
-/** Builds the request `PATCH /member/env-access`, always with the list of environments: a missing list would mean full access. */
+/**
+ * Builds the request `PATCH /member/env-access`. The list of environments is required, because a request without it would give
+ * the member access to all environments.
+ */
 const patchEnvAccess = endpoint(
   'PATCH',
   '/member/env-access',

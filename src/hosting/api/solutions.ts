@@ -20,10 +20,10 @@ import {
   compared,
 } from './endpoint.ts';
 
-/** The schema of a name in the catalog of solutions: a bare string, or an object that has the string in its field `name`. */
+/** The schema of a name in the catalog of solutions: a string, or an object that has the string in its field `name`. */
 const Named = bareOrIn(compared, 'name');
 
-/** A component that the catalog lists for a solution: a bare name, or an object with its preset and dependencies. */
+/** A component that the catalog lists for a solution: only its name, or an object with its preset and dependencies. */
 const CatalogComponent = z.union([
   compared.transform((name) => ({ name, preset: undefined, dependsOn: [] })),
   z
@@ -59,7 +59,9 @@ export function installationIdOf(body: unknown): string | undefined {
 const Component = z.object({ name: lenient(compared), appId: lenient(id), appEnvId: lenient(id) });
 type SolutionComponent = Readonly<z.output<typeof Component>>;
 
-/** Parses a list of apps or environments that an installation created. The entries are objects or bare ids. */
+/**
+ * Parses a list of the apps or environments that an installation created. An entry of the list may be an object, or only an id.
+ */
 function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionComponent[] {
   if (!Array.isArray(value)) return [];
   const entries = value.map((entry: unknown) =>
@@ -68,7 +70,10 @@ function column(value: unknown, field: 'appId' | 'appEnvId'): readonly SolutionC
   return entries.filter((entry) => entry !== undefined).filter((entry) => entry[field] !== undefined);
 }
 
-/** Joins a list of apps with a list of their environments: by appId, else by name, else by position in the lists. */
+/**
+ * Finds the environment of each app: the one with the same appId, or else the one with the same name. Otherwise takes the
+ * environment at the same position, if both lists have the same length.
+ */
 function zipped(apps: readonly SolutionComponent[], environments: readonly SolutionComponent[]): SolutionComponent[] {
   return apps.map((app, index) => {
     const byId = environments.find(({ appId }) => appId !== undefined && appId === app.appId);

@@ -2,15 +2,15 @@
  * Keeps a copy of lists of the service: polls each list that a Kubernetes object needs, and keeps the newest complete list as a
  * snapshot.
  *
- * All objects that ask for a fresh list share the same list. The account sets the poll interval. The interval is a few seconds
- * while something changes in the service, and longer when polling would use more than half of the request budget. A list that
- * fails is tried again after growing pauses, and the old snapshot stays.
+ * When several objects ask for a fresh list, the list is read once for all of them. The account sets the poll interval. The
+ * interval is a few seconds while something changes in the service, and longer when polling would use more than half of the
+ * request budget. If a read fails, it is repeated after pauses that grow, and the old snapshot stays.
  *
- * While the service asks for a pause, no list begins. While the service refuses the token, only one list is sent at a time, to
- * test the token.
+ * While the service asks for a pause, no list is read. While the service refuses the token, only a single request is sent from
+ * time to time, to test the token.
  *
- * Each snapshot's `begunAt` is slightly earlier than the true start of its list. So a list that begins in the tick in which a
- * write ended never counts as begun after the write.
+ * The time `begunAt` of a snapshot is set slightly too early. Otherwise a read that begins in the same tick in which a write ends
+ * would count as begun after the write.
  */
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
@@ -54,7 +54,7 @@ export class Mirror {
     ];
   }
 
-  /** Returns the newest complete list of a read; undefined before the first complete list. */
+  /** Returns the list from the newest read that was complete; undefined before the first complete read. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
     const reading = this.#readings.get(read.key);
     if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
@@ -63,8 +63,9 @@ export class Mirror {
   }
 
   /**
-   * Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. During a long pause of
-   * the service, a throttled read counts as failing now, since another read would fail in the same way.
+   * Returns why the snapshot of a list could not be renewed. Returns undefined if no read has failed since the snapshot was
+   * taken. During a long pause, the time of a `throttled` problem is the current time, because a read would fail in the same way
+   * now.
    */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#readings.get(read.key)?.problem;
@@ -73,8 +74,8 @@ export class Mirror {
   }
 
   /**
-   * Requests a list that begins at or after `since`. The most urgent of all requests for the list decides how urgent the list
-   * is.
+   * Asks for a read of a list that begins after `since`. If several objects ask for the same list, the read gets the greatest of
+   * their urgencies.
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
@@ -104,7 +105,7 @@ export class Mirror {
     };
   }
 
-  /** The poll intervals of this account, and the number of requests that polling needs. */
+  /** Gives access to the poll intervals of this account, and to the number of requests that its polls need. */
   get schedule(): Pick<Schedule, 'pollIntervalMs' | 'forecastPerHour' | 'rateLimitedMs'> {
     return this.#schedule;
   }
@@ -148,17 +149,20 @@ export class Mirror {
     this.#readings.delete(reading.read.key);
   }
 
-  /** Sets the timer for a read: for its next list, or for the time at which the read is forgotten because no object uses it. */
+  /**
+   * Sets the timer for a list. When the timer fires, the list is read again, or forgotten if no object has used it for a while.
+   */
   #arm(reading: Reading): void {
     if (this.#closed || reading.isUnderWay) return;
     reading.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // Do not reserve times for reads during a pause. Otherwise all these reads would be sent together when the pause ends.
+    // Do not reserve a moment for this read during a pause. The moments of many reads would pass before the pause ends, and then
+    // all these reads would be sent together.
     if (heldUntil === undefined) this.#schedule.putOff(reading, now);
     else {
-      // Give up the time that was reserved for this read before the pause. Otherwise all reads whose times passed during the
-      // pause would begin together when it ends.
+      // Drop the moment that was reserved for this read before the pause. Otherwise all reads whose moments pass during the pause
+      // would be sent together when it ends.
       reading.place = undefined;
       if (reading.dueAt < heldUntil) this.#tellHeld(reading);
     }
@@ -173,7 +177,7 @@ export class Mirror {
     }
   }
 
-  /** If Kubernetes objects wait for this list, informs them that the service asked for a pause. */
+  /** During a long pause, tells the Kubernetes objects that wait for this list that the service asked for the pause. */
   #tellHeld(reading: Reading): void {
     if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
     reading.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
@@ -181,8 +185,8 @@ export class Mirror {
   }
 
   /**
-   * Called when the service asks for a pause. During a long pause, no list is read; lists that Kubernetes objects wait for are
-   * read after the pause.
+   * Called when the service asks for a pause. Sets the timers of the lists that Kubernetes objects wait for, so that these lists
+   * are read after the pause.
    */
   #throttled(): void {
     for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
@@ -228,8 +232,8 @@ export class Mirror {
     reading.isUnderWay = false;
     reading.raise = nothing;
     if (this.#closed) return;
-    // A list that was not started is not a failure if no Kubernetes object waits for it. Either the service had asked for a
-    // pause, or the list is not needed any more.
+    // If the first request was never sent and no Kubernetes object waits for the list, nothing has failed. The service had asked
+    // for a pause, or the list is not needed any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
       this.#arm(reading);
@@ -274,8 +278,9 @@ export class Mirror {
   }
 
   /**
-   * When the service begins to refuse the token, reports this once for each list. When the service accepts the token again, at
-   * once reads all needed lists that had failed because of the token.
+   * Reacts when the service begins to refuse the token or accepts it again. When it refuses the token, every list reports this
+   * problem once. When it accepts the token again, the operator at once reads the needed lists that had failed because of the
+   * token.
    */
   #tokenChanged(): void {
     if (this.#closed) return;
@@ -297,15 +302,15 @@ export class Mirror {
 }
 
 /**
- * Returns the collection in the key of a read, such as `alerts` for `alerts/env_1`, because a metric label must have only a few
- * values.
+ * Returns the first part of the key of a list, such as `alerts` for `alerts/env_1`. It is used as a metric label. A label must
+ * have only a few values, so it cannot contain ids.
  */
 function collectionOf(key: string): string {
   return key.split('/', 1)[0] ?? key;
 }
 
 /**
- * Decides when the reads of one account are polled, and how much of the credential's budget polling uses.
+ * Decides when the lists of one account are polled, and how much of the request budget the polls use.
  *
  * Lists are polled at the account's interval, or at a longer one when all polls together would use more than half of the budget.
  * Rate-limited reads share a fifth of the budget. Running totals keep each calculation cheap, however many reads there are.
@@ -315,7 +320,7 @@ function collectionOf(key: string): string {
 class Schedule {
   readonly #around: MirrorSurroundings;
   #plannedPerSecond = 0;
-  /** The number of rate-limited reads that ask for each interval. The key is the interval, in ms. */
+  /** Counts the rate-limited reads by the interval that is set for them. The key is the interval, in ms. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorSurroundings) {
@@ -323,8 +328,8 @@ class Schedule {
   }
 
   /**
-   * Adds a read that Kubernetes objects use. A rate-limited read first waits a random time, so that a thousand new alerts are
-   * not read together.
+   * Adds a list to the schedule when a Kubernetes object begins to use it. If its reads are rate-limited, the first read waits a
+   * random time, so that the states of a thousand new alerts are not all read at once.
    */
   join(reading: Reading): void {
     this.plan(reading);
@@ -341,20 +346,26 @@ class Schedule {
     this.#around.credential.rateLimited.leave(reading);
   }
 
-  /** Changes the interval of a rate-limited read. */
+  /** Sets a new interval for a rate-limited read, because a spec changed. */
   change(reading: Reading, read: Read): void {
     reading.read = read;
     if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
     reading.pollAt = this.#firstAt(reading);
   }
 
-  /** Updates how many requests per second polling needs. A read needs one request for each page of its newest list. */
+  /**
+   * Updates how many requests per second the polls of a list are expected to need. Each poll needs one request for each page of
+   * the list.
+   */
   plan(reading: Reading): void {
     const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
     this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
   }
 
-  /** Returns the monotonic time at which a read is due again; `begunAt` is the time at which its newest list began. */
+  /**
+   * Returns the monotonic time at which a list should be polled next. `begunAt` is the time at which the last read of the list
+   * began.
+   */
   nextAt(reading: Reading, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
     const intervalMs =
@@ -365,8 +376,8 @@ class Schedule {
   }
 
   /**
-   * Delays a rate-limited read that is due until the time that is reserved for it. A read for which a Kubernetes object waits is
-   * not delayed.
+   * When it is time for a rate-limited read, reserves a free moment for it and delays the read until then. If a Kubernetes object
+   * waits for the read, there is no delay.
    */
   putOff(reading: Reading, now: number): void {
     if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
@@ -375,12 +386,15 @@ class Schedule {
     reading.pollAt = Math.max(reading.pollAt, reading.place);
   }
 
-  /** Returns the poll interval that applies now, after the budget has lengthened it. */
+  /**
+   * Returns the poll interval that applies now. It is longer than the account's setting if polls would otherwise use more than
+   * half of the request budget.
+   */
   pollIntervalMs(): number {
     return Math.round(this.#around.pollMs * this.#around.credential.budget.stretch());
   }
 
-  /** Estimates how many requests an hour all polled reads need. */
+  /** Estimates how many requests per hour the polls of this account need. */
   forecastPerHour(): number {
     const { budget, rateLimited } = this.#around.credential;
     const wishes = [...this.#wishes];
@@ -391,8 +405,8 @@ class Schedule {
   }
 
   /**
-   * Returns the shortest interval between two rate-limited reads of the same object, in ms; undefined if there are no
-   * rate-limited reads.
+   * Returns the shortest interval of all rate-limited reads, in ms, while none of them is pressing (for example, no alert is
+   * firing). Returns undefined if there are no rate-limited reads.
    */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;
@@ -401,8 +415,9 @@ class Schedule {
   }
 
   /**
-   * Returns the time of the first rate-limited read: a random moment in the second half of the read's interval. By then all
-   * other values for the status of a new Kubernetes object are known, so that one status write is enough.
+   * Returns the time of the first rate-limited read of a new Kubernetes object, or of an object whose interval was changed. It is
+   * a random moment in the second half of the interval. By then all other values of a new object's status are known, so that one
+   * status write is enough.
    */
   #firstAt(reading: Reading): number {
     const { clock, entropy } = this.#around;
@@ -434,7 +449,7 @@ class Schedule {
   }
 }
 
-/** Returns the interval that a rate-limited read asks for. */
+/** Returns the interval that is set for a rate-limited read, in ms, but at least one second. */
 function wishMs({ read }: Reading): number {
   return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }

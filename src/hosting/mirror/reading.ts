@@ -8,8 +8,8 @@ import { groupId, type Read, type ReadProblem, type Request, type Snapshot } fro
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
 /**
- * The number of ms by which `begunAt` of a snapshot is earlier than the true start of its list. A list that starts in the tick in
- * which a write ends then counts as older than the write, because it may not show the write.
+ * The time `begunAt` of a snapshot is set this many ms too early. A read that begins in the same tick in which a write ends then
+ * counts as older than the write, because its list might not show the write.
  */
 export const hairMs = 0.0001;
 
@@ -24,43 +24,46 @@ export const nothing = (): void => undefined;
 
 /** The state of one polled list of the service, and the time at which the list is read next. */
 export class Reading {
-  /** The newest definition of this read. It is replaced when a changed spec asks for another interval. */
+  /** Says how to read the list. When a changed spec sets another interval for a rate-limited read, this value is replaced. */
   read: Read;
   followers = 0;
   snapshot: Snapshot | undefined;
   problem: ReadProblem | undefined;
   /** A hash of all pages of the newest complete list. If the next list has the same hash, its items are not parsed again. */
   digest: string | undefined;
-  /** The number of pages of the newest list that were read, whether or not the list is complete. */
+  /** How many pages the last read of the list requested, even if it failed. */
   pages = 1;
-  /** The requests per second that the budget reserves for polling this read. */
+  /** The number of requests per second that polls of this list are expected to need. The request budget adds up these numbers. */
   planned = 0;
-  /** The number of lists that failed in a row. */
+  /** How many reads of the list have failed since the last complete read. */
   failures = 0;
   wantedSince = Number.NEGATIVE_INFINITY;
-  /** The greatest urgency with which a newer list was asked for. */
+  /** The greatest urgency of the Kubernetes objects that wait for a newer list. */
   urgency: 'edit' | 'wait' = 'edit';
   pollAt = Number.NEGATIVE_INFINITY;
-  /** Monotonic time before which no list begins, even if a Kubernetes object waits for a list. */
+  /** The monotonic time before which the list must not be read, even if a Kubernetes object waits for it. */
   notBefore = Number.NEGATIVE_INFINITY;
   /**
-   * The time at which the newest list began, and how many times in a row a list began less than 4 seconds after the one before
-   * it.
+   * `at` is the time at which the last read of the list began. `streak` counts reads that began less than 4 seconds after the one
+   * before; a longer gap sets it to 0.
    */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
-  /** The interval, in ms, at which Kubernetes objects want a rate-limited read to be repeated; undefined for other reads. */
-  wishMs: number | undefined;
   /**
-   * How much this read counts when rate-limited reads share their part of the request budget; 0 while no Kubernetes object uses
+   * The interval that specs set for a rate-limited read, in ms. Undefined for other reads, and while no Kubernetes object uses
    * the read.
    */
+  wishMs: number | undefined;
+  /**
+   * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight is
+   * repeated four times as often. The weight is 0 while no Kubernetes object uses the read.
+   */
   weight = 0;
-  /** The monotonic time that is reserved for a rate-limited read that is due; undefined while no time is reserved. */
+  /** The moment that is reserved for a rate-limited read, as a monotonic time. Undefined while no moment is reserved. */
   place: number | undefined;
-  /** True while a list is being read or waits for its turn in the budget. */
+  /** True while the list is being read. This includes the time in which its requests wait for the request budget. */
   isUnderWay = false;
-  /** Makes a list more urgent while the list waits for its turn in the budget. */
+  /** Makes the waiting request for this list more urgent. Does nothing if no request waits. */
   raise: (urgency: 'edit' | 'wait') => void = nothing;
   cancelTimer = nothing;
 
@@ -84,16 +87,19 @@ export class Reading {
     return this.snapshot !== undefined && (this.read.busy?.(this.snapshot.items) ?? false);
   }
 
-  /** Returns the poll interval, before the budget lengthens it. */
+  /**
+   * Returns the poll interval without regard to the request budget. If polls would use too much of the budget, the real interval
+   * is longer.
+   */
   baseIntervalMs(pollMs: number): number {
     if (this.read.pace === 'hourly') return Math.max(hourMs, pollMs);
     return this.isBusy ? Math.min(busyMs, pollMs) : pollMs;
   }
 
-  /** Monotonic time at which the next list begins; infinite when no list is needed. */
+  /** The monotonic time at which the list should be read next; infinite when no Kubernetes object needs the list. */
   get dueAt(): number {
     const { at, streak } = this.newest;
-    // The first list that a Kubernetes object waits for begins at once, the next list one second later, and further lists every
+    // If Kubernetes objects keep waiting for newer lists, the list is read at once, then one second later, and after that every
     // two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
@@ -101,7 +107,7 @@ export class Reading {
     return Math.max(Math.min(polled, wanted), this.notBefore);
   }
 
-  /** Records that the operator begins to read the list now. */
+  /** Remembers that a read of the list begins now. */
   noteList(now: number): void {
     const { at, streak } = this.newest;
     this.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
@@ -114,7 +120,10 @@ const mostPages = 1000;
 export type Listed<Item> =
   | {
       readonly complete: true;
-      /** All items by id; undefined when every page has the same bytes as in the previous list. */
+      /**
+       * All items by their ids. Undefined when all pages are the same, byte for byte, as at the last complete read, so that they
+       * were not parsed.
+       */
       readonly items: ReadonlyMap<string, Item> | undefined;
       /** A hash of all pages of the list. Two lists with equal pages have the same hash. */
       readonly digest: string;
@@ -140,10 +149,11 @@ export function failed(
 }
 
 /**
- * Reads all pages of a list, or fails as a whole. `known` is the digest of the previous list.
+ * Reads all pages of a list. If one page cannot be read, the whole list fails. `known` is the hash of all pages at the last
+ * complete read. If the new hash is the same, the items are not parsed again.
  *
- * The list fails when a page is refused, cannot be parsed, or points back to an earlier page. If an item is on two pages,
- * because the list changed between the pages, the later page counts.
+ * A page fails when the service refuses it, when it cannot be parsed, or when it points back to an earlier page. If the list
+ * changes while its pages are read, an item may be on two pages; then the item from the later page is kept.
  */
 export async function fullList<Item>(
   read: Read<Item>,
@@ -189,8 +199,8 @@ function itemsIn<Item>(read: Read<Item>, answers: readonly Answer[]): ReadonlyMa
 }
 
 /**
- * Merges a new list into the old list. Unchanged items keep their object identity. `changed` has the ids of items that are new,
- * gone, or different in fields other than `moving`.
+ * Merges a new list into the old list. An item that did not change stays the same object in memory. The set `changed` has the ids
+ * of items that are new, gone, or different. Differences only in the fields that `moving` names are ignored.
  */
 export function merged<Item>(
   before: ReadonlyMap<string, Item> | undefined,
@@ -214,8 +224,8 @@ export function merged<Item>(
 }
 
 /**
- * Adds the ids of groups to the ids of changed items. A group contains, for example, all environments of one app. For each
- * changed item, the group to which it belongs now and the group to which it belonged before are added.
+ * Adds the ids of groups to a set of ids of changed items. A group is, for example, all environments of one app. If an item moved
+ * from one group to another, the ids of both groups are added.
  */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,

@@ -21,12 +21,12 @@ export interface HostRules {
   readonly noProxy?: string | undefined;
 }
 
-/** The parts of a base URL that the host rules allow. */
+/** A base URL that the host rules allow, split into its parts. */
 export interface BaseUrl {
   readonly origin: string;
   /** The host, with the port unless the port is the scheme's default. */
   readonly host: string;
-  /** The path, without a slash at its end. */
+  /** The path of the base URL, without a slash at its end. */
   readonly path: string;
 }
 
@@ -133,8 +133,8 @@ export function addressesFlaw(
 type AddressKind = 'public' | 'private' | 'loopback' | 'forbidden';
 
 /**
- * Maps the address ranges of ipaddr.js to kinds of networks. Ranges that are not listed here (reserved, link-local, multicast,
- * tunnels) are forbidden, since no hosting service has such an address.
+ * Maps each address range that ipaddr.js names to a kind of network. All ranges that are not listed here (reserved, link-local,
+ * multicast, tunnels) are forbidden, since no hosting service has an address in them.
  */
 const kinds: Readonly<Record<string, AddressKind>> = {
   unicast: 'public',

@@ -1,9 +1,10 @@
 /**
- * Looks up the addresses of host names as every program of the machine does, by `/etc/hosts`, resolv.conf and nsswitch.conf.
+ * Looks up the addresses of host names in the same way as every program on the machine: as `/etc/hosts`, resolv.conf and
+ * nsswitch.conf say.
  *
- * Node runs these lookups in its thread pool, in at most half of the threads. A host name whose name servers do not answer
- * occupies one thread until the system gives up. So all callers that ask for a name at the same time share one lookup, and the
- * operator has more threads than Node usually starts (`addThreads` in config.ts).
+ * Node runs these lookups in its thread pool, in at most half of the threads. If the name servers for a host name do not respond,
+ * the lookup occupies a thread until the system gives up. So all callers that ask for the same name at the same time share one
+ * lookup. For the same reason `addThreads` in config.ts gives Node more threads than usual.
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';

@@ -35,7 +35,7 @@ export interface ExchangeOptions {
   readonly deadline?: number;
 }
 
-/** The result of a request, as far as the operator can know. */
+/** What happened to a request: the operator did not send it, no complete response arrived, or the service responded. */
 export type Seen =
   | { readonly was: 'notSent'; readonly hostNotAllowed: boolean; readonly message: string }
   /** The request was not sent, because its content does not fit the service's API. */
@@ -114,7 +114,7 @@ function saidOf(target: Target, request: Request, text: string | undefined, long
   if (text === undefined) return '';
   if (isAboutSecrets(request))
     return ' (the message of the service is not shown, because the request was about a secret)';
-  // Remove the credential before the text is cut, so that no part of the credential stays.
+  // Remove the token before the text is cut, so that no part of the token stays.
   const shown = wordsFrom(withoutCredential(text, target.token), longest);
   return `: ${shown}`;
 }
@@ -132,7 +132,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   return {
     was: 'answer',
     status,
-    // Answers to reads are compared with specs, so they stay unchanged. From all other answers, remove the credential and every
+    // Responses to reads are compared with specs, so they stay unchanged. From all other responses, remove the token and every
     // text that may repeat a secret.
     body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
     readable: read !== undefined,
@@ -145,7 +145,10 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   };
 }
 
-/** Opens a transport to one target. A request that changes something may take `callMs`, and a read a third of `callMs`. */
+/**
+ * Returns a function that sends requests to one service with one token. A request that changes something is aborted after
+ * `callMs`, and a read after a third of this time.
+ */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
   return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
@@ -188,17 +191,20 @@ function all(meaning: Meaning): Readonly<Record<Effect, Meaning>> {
 }
 
 /**
- * Maps each kind of answer (row) and each effect of a request (column) to an outcome. The column `problem` is the reason why a
- * page of a list failed. After a status outside of 200 to 499 a call is in doubt: the service may or may not have carried it
- * out.
+ * Maps what happened to a request (row) and the effect that the request was to have (column) to an outcome. The extra column
+ * `problem` says why a page of a list could not be read.
  *
- * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. After a
- * 303 a call is in doubt, since a server may send a 303 after it carried out the request.
+ * A call is in doubt when the service may or may not have carried it out. This is so after a 408, after any status outside of 200
+ * to 499, and after a success whose body is not JSON. When the status is a success and the body is empty, an update or a removal
+ * counts as carried out, and any other call is in doubt.
+ *
+ * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. After a 303
+ * a call is in doubt, since a server may send a 303 after it carried out the request.
  *
  * A 403 does not make an account unauthorized, because the service may send a 403 when a business rule forbids the request.
  *
- * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts
- * as carried out, perhaps in part; the code of its kind reads the body.
+ * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts as
+ * carried out, perhaps in part; the code of its kind reads the body.
  */
 const table = {
   notSent: { ...all('notSent'), problem: 'unreachable' },
@@ -251,7 +257,10 @@ function rowOf(seen: Seen): AnswerRow {
   return seen.status >= 400 && seen.status < 500 ? 'refused' : 'failed';
 }
 
-/** Derives the outcome of a call from what happened to its request. */
+/**
+ * Decides the outcome of a call by what happened to its request. The call was, for example, carried out or refused, or its
+ * outcome is unknown.
+ */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const meaning = table[rowOf(seen)][effect];
   const { message } = seen;
@@ -302,16 +311,20 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
 
 // ---- secrets in answers ----------------------------------------------------------------------------------------
 //
-// When a request carried a secret or asked for one, free text of its answer is never shown: the service may repeat the secret in
-// any form, and no search finds every form. Other free text is shown on one line, cut, and without the credential. Texts that are
-// compared with a spec are never changed, so that no difference is hidden or invented.
+// When a request contained a secret or asked for one, the operator never shows free text from the response. The service may
+// repeat the secret in a changed form, which no search would find. Free text from other responses is shortened to one line, and
+// the API token is removed from it. Texts that are compared with a spec are never changed, because a change would hide a
+// difference or invent one.
 
 /** A token with fewer characters is not removed from texts, because it would occur in too many ordinary words. */
 const shortestToken = 4;
 
-/** Matches the names of fields that contain ids, times or cursors. */
+/**
+ * Matches the names of fields that contain ids, times or cursors. The operator needs these values unchanged, so they stay when
+ * secrets are removed from a response.
+ */
 const isExact = /(?:^id|Ids?|Cursor|At|Until)$/;
-/** The fields of an answer that may contain a list of bare ids. */
+/** The fields of a response whose value may be a list of ids, instead of a list of objects. */
 const idLists: ReadonlySet<string> = new Set(['apps', 'appEnvs', 'components', 'environments']);
 
 function holdsSecret(value: Json | undefined): boolean {
@@ -319,7 +332,7 @@ function holdsSecret(value: Json | undefined): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsSecret);
 }
 
-/** True when the answer may contain a secret: the request carried a secret, or asked for secrets. */
+/** True when the response may contain a secret: the request carried a secret, or asked for secrets. */
 function isAboutSecrets({ body, query }: Request): boolean {
   return holdsSecret(body) || query?.['showSecrets'] !== undefined;
 }
@@ -336,7 +349,7 @@ function withoutWords(request: Request, body: unknown): unknown {
   });
 }
 
-/** Removes the credential from all texts in a value; ids, times and cursors stay as they are. */
+/** Removes the API token from all texts in a value. Fields with ids, times and cursors stay as they are. */
 export function withoutCredential<Value>(value: Value, credential: Secret): Value {
   const token = credential.reveal();
   if (token.length < shortestToken) return value;
@@ -344,7 +357,7 @@ export function withoutCredential<Value>(value: Value, credential: Secret): Valu
   return withTexts(value, hidden) as Value;
 }
 
-/** Makes a text of the operator safe to show: removes the credential, and escapes characters that control a terminal. */
+/** Makes a text safe to show in a terminal: removes the API token, and escapes the characters that control a terminal. */
 export function shownText(text: string, credential: Secret): string {
   const steering = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
   const escaped = (sign: string): string => `\\u{${sign.codePointAt(0)?.toString(16) ?? ''}}`;
@@ -352,8 +365,8 @@ export function shownText(text: string, credential: Secret): string {
 }
 
 /**
- * Copies a value and replaces each string in it by what `replaced` returns. `name` is the field that contains the string, or that
- * contains the list with the string. If `replaced` returns undefined, the string is left out.
+ * Copies a value and replaces every string in it, at any depth. The function `replaced` gets each string and the name of the
+ * field that holds it, directly or in a list. It returns the new string, or undefined to leave the string out.
  */
 function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
   if (typeof value === 'string') return replaced(value, name);

@@ -1,9 +1,10 @@
 /**
- * The wire sends one HTTP request and receives the response. Tests may pass a wire without sockets.
+ * Sends HTTP requests and receives the responses. A function of the type `Wire` handles one request; tests may pass their own
+ * function, which needs no sockets.
  *
- * The real wire uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For each origin and
- * set of trusted certificates there are two connection pools, one for reads and one for writes. Idle connections for writes close
- * after a second. If the server closed a connection just when a write is sent, the outcome of the write would be unknown.
+ * The usual function uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For each origin
+ * and set of trusted certificates there are two connection pools, one for reads and one for writes. Connections for writes close
+ * after one idle second: if the server closed a connection just when a write is sent, the outcome of the write would be unknown.
  */
 import type { Request } from '../../engine/ports.ts';
 import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
@@ -24,7 +25,7 @@ export interface WireRequest {
   readonly writes: boolean;
   /** The certificates (PEM) of the certificate authorities to trust in place of the usual ones. */
   readonly caBundle: string | undefined;
-  /** Called exactly once, immediately before the request is sent. Returns the reason if the request must not be sent. */
+  /** Called at most once, immediately before the request is sent. Returns the reason if the request must not be sent. */
   readonly start: () => string | undefined;
   /** Aborted when the request's deadline has passed. */
   readonly signal: AbortSignal;
@@ -33,13 +34,16 @@ export interface WireRequest {
 /** A complete HTTP response. */
 export interface WireResponse {
   readonly status: number;
-  /** The response headers, by lower-case name. */
+  /** The headers of the response. The names of the headers are in lower case. */
   readonly headers: ReceivedHeaders;
   /** The body without a byte order mark; undefined when it is not valid UTF-8. */
   readonly text: string | undefined;
 }
 
-/** Why no complete response arrived. If `start` had been called, a part of the request may have been sent. */
+/**
+ * Says why no complete response arrived. If the request's function `start` was called and did not forbid sending, a part of the
+ * request may have been sent.
+ */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
   /** A message written by the operator, which never quotes the server. */
@@ -62,7 +66,10 @@ export interface OpenWire {
   close(): Promise<void>;
 }
 
-/** Opens the function that sends HTTP requests. It connects only to hosts that the host rules allow. */
+/**
+ * Creates the connection pools, and the function that sends requests over them. The function connects only to hosts that the host
+ * rules allow.
+ */
 export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();
   const dispatcherFor = (request: WireRequest): Dispatcher => {
