@@ -16,7 +16,10 @@ export function actionsOf({ kind }: Pick<KindIdentity, 'kind'>): readonly string
   return [...forAll, ...(forOne[kind] ?? [])];
 }
 
-/** Builds a ConfigMap to be merged into the `argocd-cm` of an Argo CD installation; `lua` returns the text of a script. */
+/**
+ * Builds a ConfigMap that an administrator merges into `argocd-cm`, the ConfigMap of an Argo CD installation. `lua`
+ * returns the text of a script.
+ */
 export function argoConfig(kinds: readonly KindIdentity[], lua: (name: string) => string): object {
   const health = lua('health');
   const discovery = lua('actions/discovery');

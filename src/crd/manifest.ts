@@ -5,7 +5,10 @@ import { celName, type CelRule, ownNameKey, type OwnName } from '../engine/kind/
 import { CommonStatus, InternalStatus, idOf } from '../engine/kind/schema/status.ts';
 import { structural, type Structural } from './structural.ts';
 
-/** Keeps Argo CD, Helm and Flux from deleting a definition, because that would delete every resource of its kind. */
+/**
+ * Annotations that tell Argo CD, Helm and Flux not to delete the CustomResourceDefinition. Its deletion would delete
+ * every resource of the kind.
+ */
 const kept = {
   'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
   'helm.sh/resource-policy': 'keep',

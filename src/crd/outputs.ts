@@ -11,7 +11,7 @@ import { yaml } from './text.ts';
 /** Reads a file of the repository; returns undefined if there is no such file. */
 export type ReadFile = (path: string) => string | undefined;
 
-/** Folders that may contain generated files only. */
+/** The folders in which every file is a generated file. */
 export const wholeFolders: readonly string[] = ['crds'];
 
 /** Builds the content of every generated file, by its path from the root of the repository. */

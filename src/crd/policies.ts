@@ -11,8 +11,8 @@ interface Policy {
   readonly resources: readonly string[];
   readonly variables?: readonly { readonly name: string; readonly expression: string }[];
   /**
-   * A CEL expression. It may call `authorizer` only once, and not once for each Secret, because each call uses up a
-   * third of the cost limit of Kubernetes for such an expression.
+   * A CEL expression. It must call `authorizer` only once, and not once for each Secret, because Kubernetes limits the
+   * cost of an expression, and each call uses up a third of the limit.
    */
   readonly expression: string;
   readonly message: string;
@@ -53,8 +53,8 @@ export function activationPolicy(): readonly object[] {
 }
 
 /**
- * Allows a user to refer to a Secret in a resource only if the user may read the Secrets of the namespace. An update
- * may keep references that the resource already had.
+ * Builds policies that let a user refer to a Secret in a resource only if the user may read the Secrets of the
+ * namespace. An update may keep references that the resource already had.
  */
 export function secretReferencePolicies(kinds: readonly KindIdentity[]): readonly object[] {
   return kinds

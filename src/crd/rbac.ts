@@ -10,12 +10,11 @@ interface KubePermission {
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
   /**
-   * Where the permission is granted.
-   * `objects`: in every namespace whose resources the operator serves; `own`: in the operator's namespace; `cluster`:
-   * on cluster-scoped resources.
+   * The place where the permission is granted. `objects`: in every namespace whose resources the operator serves.
+   * `own`: in the operator's namespace. `cluster`: on cluster-scoped resources.
    */
   readonly where: 'objects' | 'own' | 'cluster';
-  /** Why the operator needs the permission, as docs/security.md and the generated files show it. */
+  /** The reason why the operator needs the permission. docs/security.md and the generated files show this text. */
   readonly because: string;
 }
 
@@ -140,7 +139,8 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// Users cannot change the spec of a recovery request, so `patch` is only for its metadata, and `update` is not granted.
+// Users cannot change the spec of a recovery request. So `update` is not granted, and `patch` can change only the
+// metadata.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>
   Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));

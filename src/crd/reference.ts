@@ -12,7 +12,7 @@ export function pageName(kind: string): string {
   return kind.replaceAll(/(?<=[a-z])(?=[A-Z])/gu, '-').toLowerCase();
 }
 
-/** Renews the generated parts of a kind's existing page, or builds the page if there is none. */
+/** Replaces the generated parts of a kind's page. If the page does not exist yet, builds a new one. */
 export function page(kind: KindIdentity, existing: string | undefined, sample: string): string {
   const { spec, status } = schemasOf(kind);
   const parts: Readonly<Record<string, string>> = {
@@ -78,7 +78,7 @@ interface Field {
   readonly path: string;
   readonly node: Structural;
   readonly required: boolean;
-  /** False for list items and map values, because these have no field name. */
+  /** False for the items of a list and the values of a map, because they have no field name. */
   readonly isNamed: boolean;
 }
 

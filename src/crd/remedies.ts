@@ -235,6 +235,7 @@ export function canHave(kind: string, reason: Reason): boolean {
 }
 
 /**
- * All remedies: for each reason of a condition, a text that says what to do. A reason without a text is a type error.
+ * The remedies for all reasons of conditions. A remedy is a text that says what to do. A reason without a remedy is a
+ * type error.
  */
 export const remedies: Readonly<Record<Reason, string>> = { ...ready, ...waiting, ...stalled, ...final, ...aspects };

@@ -37,8 +37,8 @@ const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
 /**
- * Converts one node of a JSON schema. `steady` is true for a field that users can neither remove nor move, so that a
- * transition rule on the field always applies.
+ * Converts one node of a JSON schema. `steady` is true for a field that users can neither move nor remove and add
+ * again. Only on such a field does a transition rule always apply.
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
@@ -53,7 +53,7 @@ function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
-/** Converts the children of a schema node, and adds the format of an integer, such as int64. */
+/** Returns the converted children of a schema node. For an integer, returns its format instead, such as int64. */
 function contents(node: SchemaNode, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
@@ -88,8 +88,8 @@ function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 
-// Matches what Go's RE2 does not support in a pattern (look-around and back-references), and escapes that mean
-// something else in Go than in JavaScript.
+// Matches the parts of a pattern that Go's RE2 does not support (look-around and back-references), and the escapes that
+// mean something else in Go than in JavaScript.
 const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {

@@ -1,4 +1,4 @@
-/** Builds the text of generated files. */
+/** Writes the text of generated files: YAML, and the generated parts of pages. */
 import { stringify } from 'yaml';
 
 /** The first line of every generated YAML file. */
@@ -17,7 +17,9 @@ export function yaml(documents: readonly object[]): string {
   return `${header}\n${bodies.map((body) => `---\n${body}`).join('')}`;
 }
 
-/** Renews the text of a page between the two markers of one generated part; `path` names the page in error messages. */
+/**
+ * Replaces the text of a page between the two markers of one generated part. `path` names the page in error messages.
+ */
 export function withPart(page: string, name: string, body: string, path: string): string {
   const begin = `<!-- generated:begin ${name} -->`;
   const end = `<!-- generated:end ${name} -->`;

@@ -8,7 +8,7 @@ export const group = 'apphosting.dev';
 /** The API version of all custom resources of the operator. */
 export const version = 'v1alpha1';
 
-/** Annotations by which users steer an object. */
+/** Annotations with which users control how the operator treats an object. */
 export const annotations = {
   paused: 'apphosting.dev/paused',
   reconcileAt: 'apphosting.dev/reconcile-at',
@@ -23,7 +23,7 @@ export interface MaterialNeed {
   readonly key: string;
   /** The field of the spec that refers to the key, such as `webhook.url`; used in messages. */
   readonly field: string;
-  /** True when the object can be reconciled without this key. */
+  /** True if the object can be reconciled even when this key does not exist. */
   readonly optional?: boolean;
 }
 
@@ -32,9 +32,11 @@ export interface ReferenceNeed {
   readonly kind: string;
   readonly name: string;
   readonly field: string;
-  /** True when the kind's own code decides what to do while the referred object is not ready. */
+  /**
+   * True if the kind itself decides what to do while the referred object is not ready. Otherwise the resource waits.
+   */
   readonly optional?: boolean;
-  /** True when only the status of the referred object is needed. The referred object then need not have an id yet. */
+  /** True if the referred object may lack an id in the service, because the kind needs only its status. */
   readonly withoutId?: boolean;
 }
 
@@ -64,11 +66,11 @@ export interface KindDefinition<Spec, Facts> {
   readonly plural: string;
   readonly shortNames: readonly string[];
   readonly scope: 'Namespaced' | 'Cluster';
-  /** One sentence for users, which becomes the description of the CRD. */
+  /** One sentence that tells users what the kind is for. It becomes the description in the CustomResourceDefinition. */
   readonly summary: string;
   /**
-   * The behaviour of the kind. `account`: gives other resources access to the service. `request`: runs once and then
-   * never again. `long`: the object in the service is kept equal to the spec.
+   * The behaviour of the kind's resources. `account`: they give other resources access to the service. `request`: each
+   * of them runs once and then never again. `long`: the operator keeps their objects in the service equal to the spec.
    */
   readonly life: 'account' | 'long' | 'request';
   readonly spec: z.ZodType<Spec>;
@@ -89,7 +91,7 @@ export interface KindDefinition<Spec, Facts> {
   /** True when deleting a resource of this kind calls the service, so that the resource needs a finalizer. */
   readonly holds: boolean;
   readonly columns: readonly Column[];
-  /** JSON paths of scalar fields for `kubectl get --field-selector`. */
+  /** The JSON paths of the fields by which `kubectl get --field-selector` can select resources. */
   readonly selectable: readonly string[];
   /**
    * The lists of the service that show the ownership marks of the kind's objects, and how to read a mark from a list
@@ -104,25 +106,28 @@ export interface KindDefinition<Spec, Facts> {
   /** Maps field names of the service's API to paths of the spec, to translate messages of the service. */
   readonly interfaceWords?: (spec: Spec) => Readonly<Record<string, string>>;
   /**
-   * Returns the ids of objects in the service that a spec claims for its resource. The id in status is claimed in any
-   * case.
+   * Returns the ids with which a spec claims objects of the service for its resource. The resource also claims the id
+   * in its status.
    */
   readonly claims?: (spec: Spec) => readonly string[];
   /**
-   * Returns the ids of further objects that a resource created in the service, so that other resources can find their
-   * owner.
+   * Returns further ids of the service, taken from the kind's status fields, by which other resources find this
+   * resource. For example, an installation is found by the ids of the apps that it created.
    */
   readonly made?: (facts: Facts) => readonly string[];
   /**
-   * Returns the ids of objects that the service wipes because this resource requested it. These objects do not count as
-   * missing.
+   * Returns the ids of objects that the service deletes because this resource has requested it, as a DisasterReset
+   * does. These objects do not count as missing.
    */
   readonly wipes?: (spec: Spec, facts: Facts) => readonly string[];
-  /** Says what a deleted resource without a finalizer leaves in the service. The text is published as an event. */
+  /**
+   * Returns a text that says what stays in the service when a resource without a finalizer is deleted. The text is
+   * published as an event.
+   */
   readonly leaves?: (memory: Memory<Facts>) => string | undefined;
   /**
-   * The types of conditions that every status of this kind has, besides the common ones. They are `Unknown` until the
-   * service was read.
+   * The types of the conditions that every resource of this kind has, in addition to the conditions of all kinds. Their
+   * status is `Unknown` until the service was read.
    */
   readonly always?: readonly string[];
   /** The types of conditions that become `Unknown` while the object cannot be read from the service. */
@@ -136,13 +141,13 @@ export interface KindDefinition<Spec, Facts> {
 }
 
 /**
- * A kind whose types of spec and status fields are left open, so that the engine and the generators can handle all
+ * A kind with any types of spec and status fields. The engine and the generators use this type, because they handle all
  * kinds alike.
  */
 // oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
 export type AnyKind = KindDefinition<any, any>;
 
-/** Returns the API resource of one of the operator's kinds. */
+/** Returns the resource type that the Kubernetes API has for a kind: its group, version and plural name. */
 export function resourceOf(kind: AnyKind): Resource {
   return { group, version, plural: kind.plural, namespaced: kind.scope === 'Namespaced' };
 }

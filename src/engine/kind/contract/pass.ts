@@ -29,20 +29,27 @@ export interface Subject {
 export interface View {
   /** Returns the newest complete list; undefined before the first complete list. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** Returns one item of the newest list. Afterwards only a change of this item causes a reconcile of the object. */
+  /**
+   * Returns one item of the newest complete list. If a pass uses only this item of the list, the object is reconciled
+   * again when the item changes, and not when other items change.
+   */
   one<Item>(
     read: Read<Item>,
     id: string,
   ): { readonly snapshot: Snapshot<Item>; readonly item: Item | undefined } | undefined;
   /**
-   * Returns the items of one group (see `Read.groupOf`). Afterwards only a change in the group causes a reconcile of
-   * the object.
+   * Returns the items of the newest complete list that belong to one group, such as the environments of one app (see
+   * `Read.groupOf`). If a pass uses only this group, the object is reconciled again when the group changes, and not
+   * when other items change.
    */
   group<Item>(
     read: Read<Item>,
     group: string,
   ): { readonly snapshot: Snapshot<Item>; readonly items: readonly Item[] } | undefined;
-  /** Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. */
+  /**
+   * Returns why the list could not be read since its last complete read. Returns undefined if no read of it has failed
+   * since then.
+   */
   problem(read: Read): ReadProblem | undefined;
 }
 
@@ -61,7 +68,10 @@ export interface AccountView {
    * configured ones.
    */
   readonly inEffect: { readonly pollMs: number; readonly rateLimitedMs: number | undefined };
-  /** The request budget of the account and its expected use; undefined while the account is closed. */
+  /**
+   * The request budget of the account, and the expected number of requests per hour. Undefined while the operator has
+   * no connection to the account.
+   */
   readonly budget?: {
     readonly requestsPerSecond: number;
     readonly concurrency: number;
@@ -76,19 +86,24 @@ export interface AccountView {
   readonly slowedMs?: number;
   /** A message that says why nothing may be created or deleted in the account at the moment. */
   readonly frozen: string | undefined;
-  /** The newest value of the annotation `apphosting.dev/accept-missing` that was handled. */
+  /**
+   * The value of the account's annotation `apphosting.dev/accept-missing` that the operator handled last. With this
+   * annotation, the owner accepts missing objects as gone.
+   */
   readonly acceptedMissing?: string | undefined;
 }
 
-/** Another Kubernetes object to which the spec refers, with its id in the service. */
+/**
+ * What the operator knows about another Kubernetes object to which the spec refers, including its id in the service.
+ */
 export interface Referred {
   /**
-   * The id of the referred object in the service. Empty if it has no id yet, which only a reference with `withoutId`
-   * allows.
+   * The id in the service of the referred object. Empty if that object has no id yet; only a reference with `withoutId`
+   * allows this.
    */
   readonly id: string;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The last generation of the referred object for which its whole spec was applied. */
+  /** The newest generation of the referred object whose whole spec was applied to the service. */
   readonly applied?: number | undefined;
 }
 
@@ -100,7 +115,10 @@ export interface Related {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
-  /** True once all references of the resource were found, so that the resource is bound to an account and may act. */
+  /**
+   * True once status has the account to which the resource is bound. A one-time request is bound when everything to
+   * which its spec refers was found, and acts only then.
+   */
   readonly takenUp: boolean;
   /** The parsed spec; undefined when the spec is not valid. */
   readonly spec: unknown;
@@ -111,7 +129,7 @@ export interface Related {
    * without such a call.
    */
   readonly begunMs?: number;
-  /** True if the resource is a one-time request that has ended. */
+  /** True if the resource is a one-time request, such as a RecoveryActivation, and the request has ended. */
   readonly finished: boolean;
 }
 
@@ -130,13 +148,13 @@ export interface Orphan {
 }
 
 /**
- * The usage of an account: how many resources use it, and its orphans, which are objects in the service with an
- * ownership mark of this operator but without a resource.
+ * The use of an account: how many resources use it, and which orphans it contains. An orphan is an object in the
+ * service that has an ownership mark of this operator but no resource.
  */
 export interface Usage {
   /**
-   * The number of resources that wait because the token lacks a permission for their call, and a text for each of the
-   * first few.
+   * The resources that wait because the token lacks a permission for their call: how many they are, and a text about
+   * each of the first few.
    */
   readonly forbidden: { readonly count: number; readonly first: readonly string[] };
   readonly counts: readonly Use[];
@@ -145,13 +163,21 @@ export interface Usage {
   readonly orphans: readonly Orphan[];
 }
 
-/** Says which recovery requests this process may send: those that are new enough, and only the allowed types. */
+/**
+ * The limits on the recovery requests that this process may send. It sends only the types that its flags allow, and
+ * begins no request whose resource is older than the process.
+ */
 export interface Powers {
-  /** The wall time at which this process started. A recovery request whose resource was created earlier is not sent. */
+  /**
+   * The wall time at which this process started. A recovery request whose resource was created earlier is sent only if
+   * its call already has a journal entry.
+   */
   readonly sinceMs: number;
-  /** True if calls are allowed that activate, discard or reset disaster recovery. */
+  /**
+   * True if this process may send calls that activate, discard or reset a disaster recovery (`--enable-activation`).
+   */
   readonly activation: boolean;
-  /** True if a DisasterReset may wipe a whole account. */
+  /** True if this process may send a DisasterReset that wipes a whole account (`--enable-account-reset`). */
   readonly accountReset: boolean;
 }
 
@@ -163,42 +189,45 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly account: AccountView;
   readonly view: View;
   /**
-   * Returns a Kubernetes object to which the spec refers. Normally every reference that is not optional is found. It
-   * may be missing while this object is being deleted, or while the operator only looks for the effect of a lost call.
+   * Returns an object to which the spec refers; undefined if the object was not found or is not ready. A reference that
+   * is not `optional` gives undefined only while this object is being deleted, or while the operator only looks for the
+   * effect of a call whose response was lost.
    */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
   /**
-   * Returns the oldest other resource of the same kind that claims this id of the service; undefined if no other
-   * resource does. `goesFirst` is true if that resource is older than this one and therefore owns the object.
+   * Returns the oldest other resource of the same kind that claims the object with this id in the service. Returns
+   * undefined if no other resource does. `goesFirst` is true if that resource is older than this one and therefore owns
+   * the object.
    */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
   /** Counts the resources that use this account, and names the first few. Works for account resources only. */
   readonly dependents: () => { readonly count: number; readonly first: readonly string[] };
   /**
-   * Returns the usage of this account: how many resources use it, and its orphans, which are objects in the service
-   * with an ownership mark of this operator but without a resource. Present for account resources only.
+   * Returns how many resources use this account, and which orphans it contains. An orphan is an object in the service
+   * that has an ownership mark of this operator but no resource. Only account resources have this function.
    */
   readonly usage?: () => Usage;
   /**
-   * If another resource is creating an object of this name in this list of the service, returns a text that stands for
-   * that resource in messages. The text contains the resource's name only if that resource is stuck or was deleted.
+   * Returns a text if another resource is creating an object of this name in this list of the service. Messages use the
+   * text to refer to that resource. The text contains the resource's name only if that resource is stuck or was
+   * deleted.
    */
   readonly creating: (collection: string, name: string) => string | undefined;
   /**
-   * Returns the other resources of a kind, in the same account, that claim this id of the service. Absent where no
-   * resource can claim such an id.
+   * Returns the other resources of a kind, in the same account, that claim the object with this id in the service. If
+   * this function is absent, there are none.
    */
   readonly related?: (kind: string, id: string) => readonly Related[];
   /**
-   * Returns the resources of a kind that use the same account of the service. Searches all objects, so call this
-   * function only right before an action.
+   * Returns the resources of a kind that use the same account of the service. It looks at every resource of the
+   * account, so call it only right before an action.
    */
   readonly inAccount?: (kind: string) => readonly Related[];
-  /** The recovery requests that this process may send; if absent, this process may send none. */
+  /** The limits on the recovery requests that this process may send. If absent, this process sends none. */
   readonly powers?: Powers;
-  /** The current time on the API server's own clock, if known. */
+  /** The current time by the API server's own clock. Absent until a response of the API server has shown it. */
   readonly clusterMs?: number;
   /** The values that this process wrote to the object in the service; for each field only the newest. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
@@ -210,22 +239,26 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
   readonly notes: Notes;
   /**
-   * Monotonic time at which the object first asked for the read of the service that it now waits for; the present time
-   * if it waits for no read.
+   * Monotonic time at which the object first asked for the read of the service that it now waits for. If it waits for
+   * no read, this is the present time.
    */
   readonly askedAt: number;
   /**
-   * Monotonic time at which this process first saw the object. Undefined once this process has begun a call or reported
-   * a result for the object, and undefined if a previous leader may have made calls for it.
+   * Monotonic time at which this process first saw the object, as long as no call can have been made for it. Undefined
+   * after this process has begun a call or reported a result for the object. Also undefined if a previous leader may
+   * have made calls for it.
    */
   readonly newSince?: number;
   /**
-   * Remaining time in which calls that must not be sent twice have to wait. This process took over from a leader that
-   * did not release its lease, so calls of that leader may still arrive.
+   * The time for which calls that must not be sent twice still have to wait. They wait if this process took over from a
+   * leader that did not release its lease, because calls of that leader may still arrive at the service.
    */
   readonly takeOverMs: number;
   readonly horizonMs: number;
-  /** Time limit of a call that changes something. After this time a call without an answer has an unknown outcome. */
+  /**
+   * The time limit of a call that changes something in the service. If no response has arrived by then, the outcome of
+   * the call is unknown.
+   */
   readonly callMs: number;
   /**
    * The ownership mark of this resource: `apphosting:` and 16 characters. It is stored in the object in the service, to
@@ -233,13 +266,13 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly marker: string;
   /**
-   * Removes the account's credential from a text. Call this function before the text is cut, or a part of the
-   * credential could stay. Absent where there is no credential to remove.
+   * Removes the account's credential from a text. Call this function before the text is cut, because the function does
+   * not recognise a part of the credential. If this function is absent, there is no credential to remove.
    */
   readonly shown?: (text: string) => string;
   /** Returns the keyed fingerprint of a value, as `<keyId>:<digest>`. */
   readonly print: (value: Json) => string;
-  /** Fields that are not corrected for the time being, because somebody else keeps changing them. */
+  /** The fields that the operator does not correct at present, because somebody else changes them again and again. */
   readonly contested: ReadonlySet<string>;
   readonly wallMs: number;
   readonly monotonicMs: number;

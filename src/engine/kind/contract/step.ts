@@ -18,7 +18,10 @@ export { mostExcluded } from '../schema/status.ts';
  */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
-/** The data by which a created object is found if the response to the create call was lost. */
+/**
+ * The part of a journal entry by which the operator finds the created object if the response to the create call was
+ * lost.
+ */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
 /** The journal entry of a call that must not happen twice. It is written to status before the call is sent. */
@@ -39,7 +42,7 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
 /** A journal entry without the fields that the engine fills in. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
-/** The part of an object's status that the engine reads back. */
+/** The part of an object's status that the operator reads back, for example after a restart. */
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
@@ -47,10 +50,11 @@ export interface Memory<Facts = unknown> {
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
   /**
-   * The last generation whose whole spec was applied, and keyed fingerprints of values that the service does not show.
+   * What was last applied to the service: the newest generation whose whole spec was applied, and keyed fingerprints of
+   * the values that the service does not show.
    */
   readonly applied: Readonly<z.output<typeof Applied>> | undefined;
-  /** The status fields that only this kind has. */
+  /** The status fields that this kind has in addition to those of every kind. */
   readonly facts: Facts;
 }
 
@@ -63,7 +67,9 @@ export interface Told {
 /** One call to the service, with everything that the engine must know to send it safely. */
 export interface Call<Facts = unknown> {
   readonly request: Request;
-  /** The call as text for people, with the names from the user's manifest, such as `create contact point "On call"`. */
+  /**
+   * Describes the call to people, with the names from the user's manifest, such as `create contact point "On call"`.
+   */
   readonly words: string;
   readonly urgency: Urgency;
   /**
@@ -74,82 +80,95 @@ export interface Call<Facts = unknown> {
   /** The journal entry of a call that must not happen twice. It is written to status before anything is sent. */
   readonly journal?: Intent;
   /**
-   * True when the call is another attempt of the call in the existing journal entry. The outcome of this attempt is
-   * then the outcome of the entry.
+   * True if status already has the journal entry of this call, from the step `begin` or from an earlier attempt. The
+   * call then writes no entry of its own, and its outcome is the outcome of that entry.
    */
   readonly resumes?: true;
   /**
-   * With `live`, the object is read from Kubernetes right before the call. The call is sent only if the object has the
-   * same uid and generation, and is neither being deleted nor paused. At the moment of sending, the kind decides once
-   * more. If it no longer decides on exactly this call, the call is not sent.
+   * With `live`, the operator reads the object from Kubernetes right before the call. It sends the call only if the
+   * object has the same uid and generation, and is neither being deleted nor paused. At the moment of sending, the kind
+   * decides its next step once more. The call is sent only if that step is still exactly this call.
    */
   readonly confirm?: 'live';
   /**
-   * Changes to what status remembers, for the time in which the outcome of the call is unknown. They are written before
-   * the call. They are undone if the call was certainly not carried out.
+   * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown. If
+   * the call was certainly not carried out, the earlier values are restored.
    */
   readonly meanwhile?: Partial<Memory<Facts>>;
   /**
-   * Ids in the service that are locked while this call is sent. The call is not sent if another Kubernetes object holds
-   * one of these locks, or released one only after this object last read the service.
+   * Ids of objects in the service that are locked while this call is sent, so that two Kubernetes objects never send
+   * calls for the same id at the same time. The call is not sent if another Kubernetes object holds one of these locks,
+   * or released one only after this object last read the service.
    */
   readonly alone?: readonly string[];
   /**
-   * A read that is sent before this call, with the credential of `spec.dangerousCredentialsRef`. The call is sent with
-   * this credential only if the read succeeds.
+   * A read that tests the credential of `spec.dangerousCredentialsRef`. It is sent right before a call that uses this
+   * credential. If the read fails, the call is not sent.
    */
   readonly proof?: Request;
   /**
-   * Returns the fields that this call writes, with the values that the service will show. These values are believed
-   * more than a read that began before the call.
+   * Returns the values that this call wrote, by field, in the form in which the service will show them. They count more
+   * than the values in a read that began before the call.
    */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /**
-   * Returns the values to remember after a success; undefined when the answer cannot be parsed. The outcome of a create
-   * call whose answer cannot be parsed is unknown.
+   * Returns the values to store in status when this call has succeeded. Returns undefined if the response does not
+   * prove the success, for example because it cannot be parsed. The outcome of the call then counts as unknown.
    */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
-  /** Returns the notes for the step after the call. `answeredAt` is the monotonic time of the answer. */
+  /**
+   * Returns the notes for the step after a successful call. `answeredAt` is the monotonic time at which the response
+   * arrived.
+   */
   readonly note?: (answeredAt: number) => Notes;
-  /** A warning event that is published with the call, however the call ends. */
+  /** A warning event that is published when the call has ended, whatever its outcome. */
   readonly warns?: Told;
-  /** Returns an event to publish about the response to the call. */
+  /** Returns an event to publish after the call has succeeded. `body` is the body of the response. */
   readonly tells?: (body: unknown) => Told | undefined;
   /**
-   * Fields that this call corrects because somebody else changed them. Fields that need too many corrections in a short
-   * time are no longer corrected.
+   * Fields that this call sets back to the values of the spec, because somebody else changed them in the service. The
+   * operator stops correcting a field that needs too many corrections in a short time.
    */
   readonly corrects?: readonly string[];
-  /** Returns the refusal that an answer contains although its HTTP status says success. */
+  /**
+   * If the body of a response reports a refusal although the HTTP status says success, returns the message of the
+   * refusal. Otherwise returns undefined.
+   */
   readonly saidNo?: (body: unknown) => string | undefined;
   /**
-   * A list that may explain why the service rejects the call, for example by an object that already has the name. The
-   * function `shown` returns the explanation if the newest list contains it.
+   * A list of the service that may explain a rejection of the call, for example because an object in it already has the
+   * name. `shown` returns the explanation if the newest list contains such an object.
    */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
   /**
-   * Returns what status reports after this call has failed, if the general rules do not suffice for it; otherwise
-   * undefined.
+   * Returns the verdict to report in status when this call has not succeeded. Returns undefined if the engine should
+   * report its usual verdict.
    */
   readonly refused?: (outcome: Refusal, answeredAt: number) => Verdict<Facts> | undefined;
 }
 
-/** Any outcome of a call that was sent, except success. */
+/** The outcome of a call that was sent and did not succeed, or whose success is unknown. */
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
 /**
- * Times (monotonic) and counts that one step leaves for the next step, by name. They are lost when the process ends.
+ * The notes: times (monotonic) and counts, by name, that one step leaves for the next step. They are lost when the
+ * process ends.
  */
 export type Notes = Readonly<Record<string, number>>;
 
 /** Fields that every step may have, whatever its type. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
-  /** Times and counts to remember for the next step. Without this field, those of earlier steps stay. */
+  /**
+   * The notes for the next step: times and counts that stay in memory. If this field is absent, the notes of earlier
+   * steps stay.
+   */
   readonly note?: Notes;
 }
 
-/** A read that begins at or after `since` (monotonic). When the read ends, the object is reconciled again. */
+/**
+ * A read that must begin at the monotonic time `since` or later. When the read ends, the object is reconciled again.
+ */
 interface AwaitedRead {
   readonly read: Read;
   readonly since: number;
@@ -158,8 +177,8 @@ interface AwaitedRead {
 /** A step that ends the reconcile and becomes the conditions in status: ready, wait or stall. */
 export type Verdict<Facts = unknown> = Aside<Facts> & {
   /**
-   * Further conditions for status. Each replaces the condition of the same type that the kind computes from the
-   * service.
+   * The conditions that this step itself sets. Each replaces the condition of the same type that the kind computes from
+   * its reads of the service.
    */
   readonly conditions?: readonly OwnCondition[];
 } & (
@@ -187,39 +206,45 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
     | { readonly is: 'stall'; readonly reason: Reason; readonly message: string; readonly awaits?: AwaitedRead }
   );
 
-/** The single next thing to do for an object. */
+/**
+ * The single next thing that the engine does for an object: a call, a read, a value to remember, the removal of the
+ * finalizer, or a verdict.
+ */
 export type Step<Facts = unknown> =
   | Verdict<Facts>
   | (Aside<Facts> & { readonly is: 'call'; readonly call: Call<Facts> })
   /** Writes a call to the journal without sending it. The next step reads the service again and then sends the call. */
   | (Aside<Facts> & { readonly is: 'begin'; readonly journal: Intent; readonly words: string })
-  /** Asks for a read that begins at or after `since` (monotonic). */
+  /** Asks for a read that begins at the monotonic time `since` or later. */
   | (Aside<Facts> & { readonly is: 'read'; readonly read: Read; readonly since: number })
   /** Stores values about the object without a call to the service. Then the kind decides its next step. */
   | (Aside<Facts> & {
       readonly is: 'again';
       readonly remember: Partial<Memory<Facts>>;
       /**
-       * Says which object of the service the resource gives up, and that the object stays in the service. Published as
-       * an event.
+       * A text that says which object of the service no longer belongs to the resource, and that this object stays in
+       * the service. It is published as an event.
        */
       readonly stays?: string;
     })
-  /** Removes the finalizer. `stays` says which object stays in the service, and is published as an event. */
+  /**
+   * Removes the operator's finalizer. `stays` is a text that says which object stays in the service. It is published as
+   * an event.
+   */
   | { readonly is: 'release'; readonly stays?: string };
 
-/** One difference between the spec and the service. */
+/** An entry of `status.drift`: a field whose value in the service differs from the spec. */
 export type Drift = Readonly<z.output<typeof DriftSchema>>;
 
-/** A condition as the operator writes it to status. */
+/** A condition in the form in which the operator writes it to status. */
 export type Condition = Readonly<z.output<typeof ConditionSchema>> & { readonly observedGeneration: number };
 
-/** A condition with one of the operator's reasons, before its generation and transition time are filled in. */
+/** A condition with one of the operator's reasons. Its generation and its transition time are filled in later. */
 export interface OwnCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: Reason;
 }
 
-/** Returns functions that make a condition of this type with the status True, False or Unknown. */
+/** Returns three functions. They make a condition of this type with the status True, False or Unknown. */
 export function about(type: string) {
   const saying =
     (status: OwnCondition['status']) =>
@@ -230,8 +255,8 @@ export function about(type: string) {
 /** The part of status that a kind computes from its reads of the service. */
 export interface Showing<Facts = unknown> {
   /**
-   * True when the object could not be read from the service in this reconcile. The conditions and lists in status then
-   * stay as they are.
+   * True if the object could not be read from the service in this reconcile. The lists in status then stay as they are.
+   * So do the conditions that only this kind has, except those in `fleeting`.
    */
   readonly unseen?: boolean;
   readonly facts: Facts;
@@ -247,14 +272,14 @@ export interface Showing<Facts = unknown> {
   readonly notices?: readonly Notice[];
 }
 
-/** An event in the service that is worth a Kubernetes event. */
+/** A Kubernetes event to publish about something that happened in the service, such as an alert that fires. */
 export interface Notice extends Told {
   readonly type: 'Normal' | 'Warning';
 }
 
 /**
- * True when an answer may mean that a rule of the service refuses the call. A 403 may mean that too, because the API
- * does not say with which HTTP status its rules refuse a call.
+ * True if the service may have refused the call because of one of its rules. A 403 counts as well, because the API does
+ * not say which HTTP status a refusal by a rule has.
  */
 export function isNo(refusal: Refusal): boolean {
   const isForbidden = refusal.is === 'notExecuted' && refusal.why === 'forbidden';

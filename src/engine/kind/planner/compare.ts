@@ -17,20 +17,20 @@ export interface Difference {
   /** The values of the spec for all fields that have a different value in the service. */
   readonly differing: Readonly<Record<string, Json>>;
   /**
-   * The values of the spec that have not been sent to the service yet, by field. Only fields whose sent values status
-   * records as fingerprints can be in here: fields that the service does not always show, and all fields if drift is
-   * only reported.
+   * Maps each field that still has to be sent to its value in the spec. It contains only fields for which status stores
+   * fingerprints of sent values: fields that the service does not always show, and all fields if drift is only
+   * reported.
    */
   readonly unsent: Readonly<Record<string, Json>>;
-  /** The fingerprints of the spec's values, for those fields whose fingerprint is stored in status. */
+  /** Maps each field whose fingerprint is stored in status to the fingerprint of its value in the spec. */
   readonly prints: Readonly<Record<string, string>>;
   /** Fields of the spec that the service never shows. */
   readonly hidden: readonly string[];
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
   /**
-   * The fields whose newest value may still be overwritten when an older call arrives late. For each field: the wall
-   * time after which the older call can no longer arrive.
+   * Maps a field to a wall time. Until then an older call may still arrive late and overwrite the newest value of the
+   * field. Fields without such a call are left out.
    */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
@@ -56,7 +56,10 @@ export function sameField(field: string, wanted: Json | undefined, seen: Json | 
   return field === 'name' && typeof wanted === 'string' && typeof seen === 'string' && isSameName(wanted, seen);
 }
 
-/** True when two names count as the same. The service may compose characters (NFC) of a name or trim it. */
+/**
+ * True if two names count as equal. They may differ in their Unicode form and in leading or trailing spaces, because
+ * the service may convert a name to NFC or trim it.
+ */
 export function isSameName(a: string, b: string): boolean {
   return a === b || a.normalize('NFC').trim() === b.normalize('NFC').trim();
 }
@@ -70,8 +73,8 @@ export function statusText(value: Json | undefined, secret: boolean): string {
 }
 
 /**
- * Returns the value of a drifted field in the service, as text for status. URLs that the spec does not contain are
- * hidden, because they may contain a signature.
+ * Returns the text with which status shows the service's value of a field that differs from the spec. URLs that the
+ * spec does not contain are hidden, because they may contain a signature.
  */
 export function observedText(observed: Json | undefined, wanted: Json | undefined, secret: boolean): string {
   const asked = statusText(wanted, secret);
@@ -101,7 +104,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
       differing[field] = wanted;
       const secret = plan.secret?.(field) ?? false;
       const value = observed[field];
-      // Redact the value only after the comparison, which needs the unredacted value.
+      // Redact the value only here, because the comparison above needs the value as the service shows it.
       const seen = typeof value === 'string' ? (pass.shown?.(value) ?? value) : value;
       drift.push({ field, desired: statusText(wanted, secret), observed: observedText(seen, wanted, secret) });
     }
@@ -120,9 +123,9 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
 }
 
 /**
- * Returns why status stores a fingerprint of a field. `sent`: to know which value was last sent, since the service does
- * not show the field or its drift is only reported. `set`: to know that the field was once set. Undefined for a field
- * without a fingerprint.
+ * Returns why status stores a fingerprint of this field; undefined if it stores none. `sent`: to know which value was
+ * last sent, because the service does not always show the field, or because its drift is only reported. `set`: to know
+ * that the spec once set the field.
  */
 export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent' | 'set' | undefined {
   if (plan.hidden?.(field, pass) === true || plan.hiddenAtTimes?.(field) === true) return 'sent';
@@ -131,13 +134,14 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
 }
 
 /**
- * Says whether the spec's value of a field was already sent, for a field that the service never shows. `unknownKey`
- * means that this cannot be known, because the stored fingerprint was made with a key that the operator no longer has.
+ * Says whether the spec's value of a field was already sent, judging by the fingerprint in status. `unknownKey` means
+ * that this cannot be known, because the fingerprint was made with a key that the operator no longer has.
  */
 export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may still overwrite the value. So the value is sent once more when that call can no longer arrive.
+  // An older call may still arrive and overwrite the value. So the value counts as sent only until that call can no
+  // longer arrive. Then it is sent once more.
   if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.print ?? recorded?.prints[field];
   if (known === print) return 'sent';
@@ -154,7 +158,8 @@ export function keyIdOf(print: string): string {
 //
 // Fingerprints of values that were sent and that the service does not show.
 //
-// What is stored in status also says how certain the value is. `F` and `S` are fingerprints of values, `T` is a time:
+// Status stores one of these texts for each such field. The text also says how certain the value of the field is. `F` and
+// `S` are fingerprints of values, `T` is a time:
 //   `F`        the service has accepted the value F
 //   `?S T>B`   a call that sends the value S, decided before the time T, got no response yet; `B` was stored before the call
 //   `?S T`     the outcome of that call will never be known; S is left out if several values are possible or none is known
@@ -173,19 +178,19 @@ type Applied = Memory['applied'];
 const doubt = '?';
 const late = '@';
 /**
- * Stands in a fingerprint in place of the time of a call. It marks a create call, which cannot overwrite a value,
- * however late it arrives.
+ * This word stands where a fingerprint otherwise has the time of a call. It means that the call is a create call, which
+ * cannot overwrite a value, however late it arrives.
  */
 const harmless = 'never';
 /**
- * Times in fingerprints are rounded up to a multiple of this many horizons (`--horizon-seconds`), so that repeated
- * attempts of a call do not change status each time.
+ * The time in a fingerprint is rounded up to a multiple of this number times `--horizon-seconds`. Without the rounding,
+ * each new attempt of a call would change the fingerprint, and so the status.
  */
 const stepHorizons = 5;
 
 /**
- * True for the fingerprint of a field whose value in the service is uncertain, because a call with an unknown outcome
- * may have changed the value.
+ * True if the fingerprint says that the value of its field in the service is uncertain. The reason is a call that may
+ * have changed the value and whose outcome is unknown.
  */
 export function isInDoubt(print: string | undefined): boolean {
   return print?.startsWith(doubt) === true;
@@ -200,16 +205,19 @@ interface Lost {
   readonly at: string;
 }
 
-/** The fingerprints of the values that a call sends, and the time of the call. */
+/** A call that is about to be sent: the fingerprints of the values that it sends, and its time. */
 interface Sending {
   readonly prints: Prints;
-  /** The wall time of the call; undefined for a create call, which overwrites nothing even if it arrives late. */
+  /**
+   * The wall time of the call. Undefined for a create call, because such a call overwrites nothing, even if it arrives
+   * late.
+   */
   readonly wallMs: number | undefined;
   readonly horizonMs: number;
 }
 
 /**
- * Splits the fingerprint of a field with an unfinished call into two parts: the value and time of the call, and the
+ * Splits the fingerprint that a field has during an unfinished call. Returns the value and time of the call, and the
  * fingerprint from before the call.
  */
 function underWay(print: string): (Lost & { readonly before: string }) | undefined {
@@ -227,7 +235,7 @@ function inDoubt({ sent, at }: Lost): string {
   return at === '' ? `${doubt}${sent}` : `${doubt}${sent} ${at}`;
 }
 
-/** Marks the fingerprints of these fields as in doubt, because a call that carries the fields is about to be sent. */
+/** Marks the fingerprints of these fields as in doubt, because a call that sends the fields is about to begin. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
   const { generation, prints } = doubted(applied, []);
@@ -245,8 +253,8 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
 }
 
 /**
- * Records that the outcome of the newest call will never be known. The values of the fields that it sent, and of the
- * given fields, stay uncertain.
+ * Records that the outcome of the newest call will never be known. The fields that the call sent, and the given fields,
+ * stay in doubt.
  */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
@@ -256,8 +264,8 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
 }
 
 /**
- * Records in a fingerprint that the outcome of its unfinished call will never be known. If an earlier call may still
- * set a different value, the fingerprint no longer says which value was sent.
+ * Records in the fingerprint of a field that the outcome of its unfinished call will never be known. If an earlier call
+ * may still set a different value, the fingerprint no longer says which value was sent.
  */
 function withoutEnd(print: string): string {
   const open = underWay(print);
@@ -267,7 +275,7 @@ function withoutEnd(print: string): string {
   return inDoubt({ sent: isAlone || isSame ? open.sent : '', at: open.at });
 }
 
-/** Restores the fingerprints from before the newest call, which was not carried out. */
+/** Restores the fingerprints that status had before the newest call, because that call was not carried out. */
 export function notDone(applied: Applied): Applied {
   if (applied === undefined) return undefined;
   const before = Object.entries(applied.prints).flatMap(([field, print]) => {
@@ -278,8 +286,8 @@ export function notDone(applied: Applied): Applied {
 }
 
 /**
- * Returns the time until which an older call may still overwrite the value of a field, and the fingerprint of the
- * newest value. Returns undefined if no older call may do so.
+ * If an older call may still overwrite the value of a field, returns the time until which that can happen, and the
+ * fingerprint of the newest value. Otherwise returns undefined.
  */
 function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
   if (print?.startsWith(late) !== true) return undefined;
@@ -289,7 +297,8 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
 
 /**
  * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint from
- * before the call. It shows whether an older call with a different value may still arrive.
+ * before the call. If it shows that an older call with a different value may still arrive, the new fingerprint says
+ * until when.
  */
 function taken(print: string, before: string | undefined, pass: Pass): string {
   const untilMs = mayArriveUntil(print, before, pass);
@@ -327,8 +336,8 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
 }
 
 /**
- * Returns the fingerprints of the spec's values after a success. If an older call may still overwrite a value, its
- * fingerprint also says until when.
+ * Returns the fingerprints of the spec's values to store after a successful call. If an older call may still overwrite
+ * a value, its fingerprint also says until when.
  */
 function afterAnswer(
   pass: Pass,
@@ -362,25 +371,28 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   };
 }
 
-/** Returns the fingerprint of each of these values, by field. */
+/** Maps each field to the fingerprint of its value. Fields without a value are left out. */
 export function printsOf(pass: Pass, values: Fields): Prints {
   return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
 }
 
-/** Returns the fingerprints to store after the whole spec was applied. `sent` has the fields of the last call. */
+/**
+ * Returns the fingerprints to store in status after the whole spec was applied. `sent` lists the fields that the last
+ * call sent.
+ */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
-  // Also keep the fingerprints of fields that are no longer in the spec but keep their value in the service.
+  // Also keep the fingerprints of fields that the spec no longer has, but that still have their value in the service.
   const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
   return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
-/** Returns the fingerprints to store after only these fields of the spec were applied. */
+/** Returns the fingerprints to store in status after a call has applied only the given fields of the spec. */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
 
-/** Picks the values of these fields. */
+/** Returns only the values of the given fields. */
 export function only<Value>(
   values: Readonly<Record<string, Value>>,
   fields: readonly string[],
@@ -389,12 +401,12 @@ export function only<Value>(
 }
 
 /**
- * Returns the fingerprints to store after the first read of an adopted object; undefined when there is nothing to
- * store.
+ * Returns the fingerprints to store in status after an adopted object was read for the first time. Returns undefined if
+ * there are none to store.
  *
- * With drift `Report`, all fields that the service shows count as applied. The fields that the service never shows
- * count as applied if `spec.externalId` names the object and all other fields equal the spec. So nothing is sent before
- * the spec changes.
+ * If drift is only reported, all fields that the service shows count as applied. The fields that the service never
+ * shows count as applied if `spec.externalId` names the object and all other fields equal the spec. A field that counts
+ * as applied is not sent before the spec changes.
  *
  * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
  */

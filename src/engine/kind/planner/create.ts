@@ -32,7 +32,10 @@ import {
   type JournalEntry,
 } from '../contract/step.ts';
 
-/** Interval at which a resource checks again if another resource is still creating an object of the same name. */
+/**
+ * The pause between two checks of a resource that waits because another resource is creating an object of the same
+ * name.
+ */
 const turnMs = 5_000;
 
 /**
@@ -68,14 +71,15 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
-  // Existing objects of this name belong to other resources. Exclude them when looking for the created object.
+  // The existing objects of this name belong to other resources. Exclude them when the operator later looks for the
+  // object that this call creates.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
 }
 
 /**
- * Decides the next step when a list contains an object that has the wanted name but no owner. Returns undefined if a
- * read of the object itself shows that it is gone, so that the list is outdated.
+ * Decides what to do about an object in a list that has the wanted name but no owner. Returns undefined if a read of
+ * the object itself shows that the object is gone, so that the list is outdated.
  */
 function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
@@ -88,9 +92,9 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * Returns the time at which a list must have begun, at the earliest, to prove that nothing was created for this
- * resource yet. For a kind with ownership marks, this is the time at which this process first saw the resource. One
- * list then suffices for many new resources.
+ * Returns a time. A list whose read began earlier does not prove that nothing was created for this resource. For a kind
+ * with ownership marks, it is the time at which this process first saw the resource, so that one list suffices for many
+ * new resources.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -153,12 +157,12 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** Waits while nothing may be created; returns undefined when a create call may be sent. */
+/** Waits while nothing may be created. Returns undefined when a create call may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
-/** Waits while another resource is creating an object of the same name. */
+/** Waits while another resource is creating an object of the same name. Otherwise returns undefined. */
 function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
@@ -189,8 +193,8 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 // Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
 
 /**
- * Returns the values to store in status when a resource is bound to an object of the service: the id of the object, who
- * created it, and its account. The journal entry is removed.
+ * Returns the values to store in status when a resource is bound to an object of the service: the object's id, its
+ * account, and whether the resource created it. The journal entry is removed.
  */
 export function boundTo(pass: Pass, id: string, ownership: Ownership): Partial<Memory<never>> {
   const { endpoint, accountId } = pass.account;
@@ -216,13 +220,19 @@ function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
-/** Returns which objects may be adopted: what the spec wants, limited by what the account allows. */
+/**
+ * Returns which existing objects a resource may adopt: those that its spec asks for, but no more than the account
+ * allows.
+ */
 export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Adoption = 'ById'): Adoption {
   const rank = { Never: 0, ById: 1, ByName: 2 } as const;
   return rank[wish] < rank[account.adoption] ? wish : account.adoption;
 }
 
-/** Stalls a resource that may not adopt any object. Returns undefined if the resource may adopt an object by its id. */
+/**
+ * Stalls a resource that must not adopt any object, because its spec or its account forbids adoption. Returns undefined
+ * if the resource may adopt an object that it names by id.
+ */
 export function notGranted(
   what: string,
   account: Pick<AccountView, 'adoption'>,
@@ -234,8 +244,8 @@ export function notGranted(
 }
 
 /**
- * True when an object that was read by its id belongs to this account, since a token may see several accounts. The
- * account that the object names decides. If the object names none, it belongs to the account whose list shows it.
+ * True if an object that was read by its id belongs to this account, since a token may see several accounts. If the
+ * object names its account, that name decides. Otherwise the object belongs to the account whose list contains it.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -329,10 +339,10 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** A create call whose response was lost, with the fields that the call sent. */
+/** The data of a create call whose response was lost, including the fields that it sent. */
 type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if the name and fields of an object fit a create call whose response was lost. */
+/** True if an object can be the result of a create call whose response was lost, judging by its name and fields. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
@@ -342,7 +352,10 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
   );
 }
 
-/** True if an object's creation time, by the service's own clock, fits a create call whose response was lost. */
+/**
+ * True if an object can be the result of a create call whose response was lost, judging by its creation time. All times
+ * are from the service's own clock.
+ */
 function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean {
   const createdAt = plan.createdAtOf(item);
   if (createdAt === undefined) return true;
@@ -353,8 +366,8 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
 }
 
 /**
- * Stalls if an object fits a create call whose response was lost, except that its creation time does not fit. The time
- * proves nothing, because the service may have several clocks that differ.
+ * Stalls because of an object that can be the result of a create call whose response was lost, except that its creation
+ * time does not fit. The time alone decides nothing, because the service may have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
   const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;

@@ -18,15 +18,18 @@ export type Look =
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
-/** Waits while the account is frozen because of missing objects. Returns undefined while the account is not frozen. */
+/**
+ * Waits while the account is frozen: nothing may be created or deleted in it, because objects are missing from lists of
+ * the service. Returns undefined if the account is not frozen.
+ */
 export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
   return frozen === undefined ? undefined : { is: 'wait', reason: 'VisibilityLost', message: frozen };
 }
 
 /**
- * After this process has become leader, waits until calls from the previous leader can no longer arrive. `held` is the
- * part of the message that says what waits, such as `nothing is created`.
+ * Waits after this process has become leader, until calls from the previous leader can no longer arrive at the service.
+ * `held` is the part of the message that says what waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
@@ -38,8 +41,9 @@ export function takingOver(
 }
 
 /**
- * Waits or reads again until two reads that began at least `apartMs` apart have not found an object. Then returns
- * undefined. `note` is the name under which the time of the first of these reads is remembered.
+ * Waits, or asks for another read, until two reads have not found the object. The second read must begin at least
+ * `apartMs` after the first. Then returns undefined. The time of the first read is remembered in the notes under the
+ * name `note`.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
@@ -57,7 +61,10 @@ export function waitForSecondMiss(
   return { ...readOf(pass, read, missedAt + apartMs), note: pass.notes };
 }
 
-/** Forgets an earlier read that did not find the object, so that the next such read counts as the first. */
+/**
+ * Removes the note that an earlier read did not find the object. The next read that does not find the object then
+ * counts as the first one.
+ */
 export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }: Notes): Notes {
   return notes;
 }
@@ -93,9 +100,9 @@ export function readTwice<Item>(
 }
 
 /**
- * Removes the finalizer of a deleted resource without deleting its object, if the object was in a container that is
- * gone: for example an alert whose environment was deleted. Two responses must show this: the service refuses to list
- * the objects in the container, and its list of containers does not have this container any more.
+ * Ends the deletion of a resource whose object was in a container that is gone, for example of an alert whose
+ * environment was deleted. No delete call is sent for the object. Two responses must show that the container is gone:
+ * the service refuses to list the objects in the container, and its list of containers no longer has the container.
  */
 export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): Step | undefined {
   const place = plan.placeOf?.(pass);
@@ -108,8 +115,8 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 }
 
 /**
- * Asks for a read that begins at or after `since`, or for any read without `since`. If the read failed, waits with a
- * message that says why.
+ * Asks for a read that begins at or after `since`. If `since` is not given, any read is good enough. If such a read has
+ * already failed, waits with a message that says why.
  */
 export function readOf(
   pass: Pass<unknown, unknown>,
@@ -121,7 +128,7 @@ export function readOf(
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
   if (problem.why !== 'throttled') return { is: 'wait', ...unreadable[problem.why], message };
   const pause = longPause(pass);
-  // Do not mention a pause of less than 10 seconds in status, unless the object itself has already waited for 10
+  // Mention a pause in status only if it lasts for at least 10 seconds, or if the object has already waited for 10
   // seconds.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
   return {
@@ -131,7 +138,10 @@ export function readOf(
   };
 }
 
-/** For each reason why a list cannot be read: what status says and, for some reasons, after how long to try again. */
+/**
+ * What status says when a list cannot be read, by the reason of the failure. For some reasons also the time after which
+ * to try again.
+ */
 const unreadable = {
   unauthorized: { reason: 'AccountNotReady' },
   hostNotAllowed: { reason: 'AccountNotReady' },
@@ -142,8 +152,8 @@ const unreadable = {
 } as const satisfies Readonly<Record<Exclude<ReadProblem['why'], 'throttled'>, object>>;
 
 /**
- * Asks for the first of these lists that has not been tried yet: it was neither read nor did reading it fail. Returns
- * undefined when there is no such list.
+ * Asks for the first of these lists that the operator has not tried to read yet. Returns undefined if there is no such
+ * list.
  */
 export function readUnread(
   pass: Pass<unknown, unknown>,
@@ -157,9 +167,11 @@ export function readUnread(
 export const doubtPauseMs = 5_000;
 
 /**
- * Returns the time after which the call in the journal can no longer arrive (`settledAt`, and `inWords` for messages). A
- * read that looks for the effect of the call must begin at `since` or later: at most five seconds ago, and not before the
- * entry was seen. A read that began after `settledAt` stays good.
+ * Returns the time after which the call in the journal can no longer arrive at the service: `settledAt` (monotonic),
+ * and `inWords` for messages.
+ *
+ * Also returns `since`. A read that looks for the effect of the call must begin at this time or later. `since` is five
+ * seconds ago, but not before this process first saw the journal entry, and not after `settledAt`.
  */
 export function overAt(
   { journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>,
@@ -180,8 +192,8 @@ export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: st
 }
 
 /**
- * Returns a text that says until when requests wait, during a long pause that the service asked for. Returns undefined
- * without a long pause.
+ * If the service asked for a long pause, returns a text that says until when requests wait. Otherwise returns
+ * undefined.
  */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
   const { throttledMs = 0 } = account;
@@ -206,8 +218,8 @@ export function sinceNo({ memory, notes, askedAt }: Pass): number {
 }
 
 /**
- * Adds to the notes of a step the time at which the service refused the call in the journal, so that later steps still
- * know the time.
+ * Adds a note to the step: the time at which the service refused the call in the journal. Without the note, later steps
+ * would not know this time.
  */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
@@ -217,8 +229,8 @@ export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
 const recheckMs = 300_000;
 
 /**
- * Checks after a refusal that the resource's own object and all objects that the call names still exist, before the
- * call is sent again. Returns undefined if none of them is missing.
+ * After the service has refused a call, checks that the resource's own object and all objects that the call names still
+ * exist, before the call is sent again. Returns undefined if all of them exist.
  */
 export function lookAfterDenial(
   plan: ObjectPlan,
@@ -264,8 +276,8 @@ export function denied(
 }
 
 /**
- * Says which other object has the wanted name, and which resource owns that object, because the service may allow each
- * name only once.
+ * If another object in the service has the wanted name, returns a text that says which object it is and which resource
+ * owns it. Such an object may be the reason for a refusal, because the service may allow each name only once.
  */
 export function namesake(plan: ObjectPlan, pass: Pass): string | undefined {
   const name = plan.name(pass);

@@ -19,19 +19,21 @@ export interface Lifecycle {
 }
 
 /**
- * What is known of an object in the service: the item as it was read, and its fields. Values that the operator has
- * written since the read replace the values that were read.
+ * What the operator knows about an object in the service: the item as it was read, and its fields. If the operator has
+ * written a field since the read, the field has the written value.
  */
 export interface Sight<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
 }
 
-/** Another object in the service that the calls for this object name, such as the contact point of an alert. */
+/**
+ * Another object in the service whose id is part of the calls for this object, such as the contact point of an alert.
+ */
 export interface Named {
   readonly id: string;
   readonly single: Read;
-  /** The object with its id and resource, as text for messages, such as `contact point cp_1 of ContactPoint ops`. */
+  /** Describes the object and its resource in messages, such as `contact point cp_1 of ContactPoint ops`. */
   readonly words: string;
 }
 
@@ -46,9 +48,9 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
   /**
-   * Returns the container of the object, such as the environment of an alert: a list of the service that contains the
-   * container, and the id of the container. The id is empty if it cannot be known, because a resource to which the spec
-   * refers is gone.
+   * Returns the container of the object, such as the environment of an alert. The result has the list of the service
+   * that contains the container, and the container's id. The id is empty if it is unknown because a resource to which
+   * the spec refers is gone.
    */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
@@ -61,23 +63,26 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    */
   accountOf?(item: Item): string | undefined;
   /**
-   * Returns the ownership mark in the item, which says which resource created the object. Absent for kinds whose
-   * objects have no field for a mark.
+   * Returns the ownership mark in an item. The mark says which resource created the object. A kind whose objects have
+   * no field for a mark does not have this function.
    */
   markerOf?(item: Item): string | undefined;
   lifecycle(spec: Spec): Lifecycle;
   externalId(spec: Spec): string | undefined;
   /**
-   * Returns a step to take instead of any call, for example for a metric that the environment cannot have; undefined if
-   * calls may be sent.
+   * If no call may be sent for this spec, for example because the environment does not have the metric, returns a step
+   * to take instead. Otherwise returns undefined.
    */
   admit?(pass: Pass<Spec, Facts>): Step<Facts> | undefined;
   /**
-   * Returns the other objects that the object's calls name. When the service refuses a call, one of these objects may
-   * be the cause.
+   * Returns the other objects in the service that the calls for this object name. If one of them is gone, it may be the
+   * reason why the service refuses a call.
    */
   namesInCalls?(pass: Pass<Spec, Facts>): readonly Named[];
-  /** Returns further reads that must be complete before the object can be compared with the spec. */
+  /**
+   * Returns the other reads that the comparison with the spec needs. The object is compared only when these reads are
+   * complete.
+   */
   alsoReads?(pass: Pass<Spec, Facts>, id: string): readonly Read[];
   desired(pass: Pass<Spec, Facts>): Fields;
   /**
@@ -88,21 +93,24 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   /** True for a field that the service never shows. The fingerprint of its last sent value is compared instead. */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**
-   * True for a field that the service hides only at times, for example while it is empty. The fingerprint of such a
-   * field is always stored.
+   * True for a field that the service does not always show: it may leave out an empty field, for example. A fingerprint
+   * of such a field is always stored.
    */
   hiddenAtTimes?(field: string): boolean;
   /**
-   * True for a field that another resource now sets in the service. The value in this spec is then not sent; it counts
-   * as sent already.
+   * True for a field that another resource now sets in the service, such as an image that an AppEnvironment deploys.
+   * The value in this spec is then not sent, and counts as sent.
    */
   sentElsewhere?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**
-   * True for a field that the service shows and whose fingerprint is stored too, to notice when the spec no longer has
-   * the field.
+   * True for a field whose fingerprint is stored although the service shows the field. If the spec no longer has the
+   * field, the fingerprint shows that an earlier spec set it.
    */
   kept?(field: string): boolean;
-  /** True for a field that the service no longer has because the spec sets a field that replaces it. */
+  /**
+   * True if the service has dropped this field because the spec now sets another field in its place. For example, an
+   * app has either the path of a Dockerfile or its content.
+   */
   replaced?(field: string, wanted: Fields): boolean;
   /** True for a field that holds a secret. If it differs, status shows `(redacted)` instead of its value. */
   secret?(field: string): boolean;
@@ -115,17 +123,17 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * unverified.
    */
   creationOnly?(spec: Spec): readonly string[];
-  /** Returns a step to take instead of an update that must wait; undefined if the update may be sent. */
+  /** If an update must not be sent yet, returns a step to take instead. Otherwise returns undefined. */
   mustWait?(pass: Pass<Spec, Facts>, changed: Fields): Step<Facts> | undefined;
   readonly requests: {
     create(pass: Pass<Spec, Facts>, fields: Fields): Request;
     idOfCreated(body: unknown): string | undefined;
-    /** Returns the fields that the answer to a create call shows. */
+    /** Returns the fields, with their values, that the response to a create call shows. */
     shownByCreated?(body: unknown): Fields;
     update(id: string, changed: Fields, pass: Pass<Spec, Facts>): Request;
     /**
-     * Returns the changed fields that must be sent in a separate call before the other changed fields. Without this
-     * function all changed fields are sent in one call.
+     * Returns the changed fields that must be sent in a call of their own before the other changed fields. If a plan
+     * does not have this function, one call sends all changed fields.
      */
     updateFirst?(changed: Fields, pass: Pass<Spec, Facts>): readonly string[] | undefined;
     /**
@@ -133,29 +141,38 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
      * a call for the same id; see `Call.alone`.
      */
     updateAlone?(pass: Pass<Spec, Facts>): readonly string[];
-    /** Returns the kind's status fields that follow from the response to an update. */
+    /** Returns the kind's new status fields after an update has succeeded. They are computed from the response. */
     learnedByUpdate?(body: unknown, changed: Fields, pass: Pass<Spec, Facts>): Facts;
     /**
-     * Returns the kind's status fields to store before an update is sent. They apply until the response to the update
-     * arrives.
+     * Returns the kind's status fields to store before an update is sent. They stay in status while the outcome of the
+     * update is unknown.
      */
     supposedOfUpdate?(changed: Fields, pass: Pass<Spec, Facts>): Facts;
     remove(id: string): Request;
   };
-  /** Says what prevents a deletion that the service refuses. */
+  /**
+   * Returns a text that says why the service refuses to delete the object. Returns undefined if the message of the
+   * service says enough.
+   */
   blocked?(refusal: Refusal, pass: Pass<Spec, Facts>): string | undefined;
   /** Says what stays in the service after the object was deleted, such as the volumes of a database. */
   staysBehind?(pass: Pass<Spec, Facts>): string | undefined;
   /**
-   * Returns the next step when the object in the service equals the spec. For a kind without this function, the object
-   * is then ready.
+   * Returns the next step when the object in the service equals the spec. If a plan does not have this function, the
+   * object is then ready.
    */
   settle?(pass: Pass<Spec, Facts>, seen: Sight<Item>): Step<Facts>;
   facts(pass: Pass<Spec, Facts>, seen: Sight<Item>): Facts;
-  /** Returns those status fields of the kind that stay when the object in the service is gone or replaced. */
+  /**
+   * Returns the kind's status fields to keep when the object in the service is gone or replaced by another one. All
+   * other status fields of the kind are dropped.
+   */
   factsOfNext(facts: Facts): Facts;
   /** Returns the conditions that only this kind has. `facts` has the kind's new status fields. */
   conditions?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly OwnCondition[];
-  /** Returns events about changes since the last status. `facts` has the kind's new status fields. */
+  /**
+   * Returns the events to publish because something has changed since the last status. `facts` has the kind's new
+   * status fields.
+   */
   notices?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly Notice[];
 }

@@ -62,7 +62,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
   if (found?.is !== 'seen') {
     const unseen = found?.is === 'unclear';
     const { facts } = pass.memory;
-    // The object in the service is gone, so drop the status fields about it.
+    // The object in the service is gone, so remove the status fields that describe it.
     const known = found?.is === 'gone' ? plan.factsOfNext(facts) : facts;
     return { unseen, facts: known, conditions: [], leftover };
   }
@@ -79,7 +79,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // The response to a change was lost. Only a read that began after the change shows whether the change must be sent
+  // If the response to a change was lost, only a read that began after the change shows whether the change must be sent
   // again.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
@@ -101,7 +101,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
-  // Only a read that begins after a correction of drift can confirm the correction.
+  // A correction of drift is confirmed only by a read that began after the correction.
   const { wrote } = pass;
   const unconfirmed = corrected === undefined || wrote === undefined ? undefined : readSince(plan, pass, id, wrote.at);
   if (unconfirmed !== undefined) return unconfirmed;
@@ -116,8 +116,8 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const drifted = Object.keys(difference.differing);
   const message = `the service differs from the spec in ${drifted.join(', ')}; the difference is only reported`;
   const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
-  // While the service refuses the list, reconcile again after each poll interval. After a few intervals, the object is
-  // read by its id instead.
+  // While the service refuses to return the list, no change in the list can cause a reconcile. So reconcile again after
+  // each poll interval. After a few intervals, the object is read by its id instead.
   const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
   return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
@@ -132,8 +132,8 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
 }
 
 /**
- * Handles a difference in a field that the service cannot change. Stalls if drift is to be corrected, because a person
- * has to decide; otherwise only reports the difference.
+ * Decides what to do if the service differs from the spec in a field that it cannot change. If drift is to be
+ * corrected, the resource stalls, because a person has to decide. Otherwise the difference is only reported.
  */
 function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {
   const { drift, managementPolicy } = plan.lifecycle(pass.spec);
@@ -146,22 +146,20 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
 }
 
 /**
- * The greatest number of times that drift is corrected although no later read shows the corrected values. It is more
- * than one, because somebody else may have changed the values again in between.
+ * The operator corrects drift at most this number of times if no later read shows the corrected values. The number is
+ * more than one, because somebody else may have changed the values again in between.
  */
 const mostCorrections = 2;
 
 /**
- * Returns the notes after a user asked to try again (`reconcile-at`): the count of corrections without a visible effect
- * starts at zero.
+ * Returns the notes to use after a user has set the annotation `reconcile-at` to try again. The count of corrections
+ * without a visible effect starts at zero again.
  */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
 }
 
-/**
- * Asks for new reads of an object if its newest reads began before the given time; returns undefined if they did not.
- */
+/** Asks for a newer read of the object if its newest reads began before the given time. Otherwise returns undefined. */
 function readSince(plan: ObjectPlan, pass: Pass, id: string, at: number): Step | undefined {
   const list = plan.list(pass);
   if ((pass.view.one(list, id)?.snapshot.begunAt ?? at) < at) return readOf(pass, list, at);
@@ -205,7 +203,8 @@ function correct(
       ...meanwhile(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      // If a change takes several calls, only the effect of the last call is checked.
+      // If a change takes several calls, count only the last call as a correction. A later read checks whether a
+      // correction had an effect.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) =>
@@ -226,11 +225,11 @@ function correct(
   };
 }
 
-/** Decides the step when the object in the service is proved gone. */
+/** Decides the next step when reads have proved that the object is gone from the service. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
-  // Remember that the object is proved gone. A missing object that is still bound to its resource must not keep the
-  // account frozen.
+  // Remember that the object is proved gone, although the resource is still bound to it. Otherwise the object would
+  // count as missing, and the account would stay frozen.
   const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     const message = `${plan.noun} ${id} is gone from the service and is not created again`;
@@ -238,7 +237,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   }
   const lost = waitWhileFrozen(pass);
   if (lost !== undefined) return { ...lost, note };
-  // Write to status at once that the object is gone, so that later reconciles need not prove the absence again.
+  // Write to status at once that the object is gone. Otherwise each later reconcile would have to prove it again.
   return {
     is: 'wait',
     reason: 'Creating',
@@ -260,13 +259,13 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 //
 // Reads the object in the service to which a resource is bound.
 //
-// Guarantees: a value that the operator wrote is believed more than a read that began before the write. A later list that
-// still contains the old value, or does not contain the object, is believed only after a read of the object itself
+// Guarantees: a value that the operator wrote counts more than the value in a read that began before the write. If a later
+// list still has the old value, or does not contain the object, this counts only after a read of the object itself
 // confirms it.
 
 /**
- * The number of poll intervals for which the last complete list is still used when the service refuses to return a
- * newer one.
+ * If the service refuses to return a newer list, the last complete list is still used for this number of poll
+ * intervals.
  */
 const believedPolls = 2;
 const refusing: ReadonlySet<ReadProblem['why']> = new Set(['refused', 'forbidden']);
@@ -291,8 +290,8 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
 }
 
 /**
- * Returns the age of the newest complete list, in ms, if the service now refuses to return the list; 0 if the list can
- * be read or the service cannot be reached. Items of a refused list may be gone.
+ * If the service now refuses to return the list, returns the age of the newest complete list, in ms. Items of that list
+ * may be gone. Returns 0 if the list can be read or the service cannot be reached.
  */
 function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
   const problem = view.problem(list);
@@ -330,9 +329,11 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // service. An object is not bound if another resource owns it, or if it belongs to another account.
 
 /**
- * Decides the next step if the outcome of a create call is unknown, before anything else is decided. A deletion does
- * the same in `removal.ts`. Returns undefined if there is no such call. Also returns undefined if several objects may
- * be the created one but `spec.externalId` names an object.
+ * Handles a create call whose outcome is unknown, before anything else is decided. A deletion does the same in
+ * `removal.ts`.
+ *
+ * Returns undefined if there is no such call. Also returns undefined if several objects may be the created one, but
+ * `spec.externalId` names an object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
@@ -344,7 +345,10 @@ function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   return isNamed && step.is === 'stall' && step.reason === 'Ambiguous' ? undefined : step;
 }
 
-/** True if an object may be the result of the create call with the unknown outcome, as far as reads can tell. */
+/**
+ * True if an object may be the result of the create call in the journal, judging by its name or its ownership mark. The
+ * outcome of that call is unknown.
+ */
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
   const { create } = pass.memory.journal ?? {};
   if (create === undefined || item === undefined || create.excluded.includes(id)) return false;
@@ -352,8 +356,8 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boo
 }
 
 /**
- * Stalls a resource if an older resource owns the object in the service; returns undefined if none does. `one` is the
- * word for the object in the message.
+ * Stalls a resource if an older resource owns its object in the service. Otherwise returns undefined. `one` is the word
+ * for such an object in the message.
  */
 export function claimedByOlder(
   { claimant }: Pass,
@@ -423,8 +427,8 @@ interface NamedItem {
 }
 
 /**
- * Returns those functions of a plan that read the name, the id and the lifecycle from a spec. `onDelete` and
- * `onMissing` are the defaults of the kind.
+ * Returns the functions of a plan that read the name, the id and the lifecycle. Many kinds share them. `onDelete` and
+ * `onMissing` apply if the spec does not set them.
  */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {

@@ -1,6 +1,6 @@
 /**
- * Deletes the object in the service before its Kubernetes resource. After such a deletion, the finalizer is removed
- * only when a read proves that the object is gone.
+ * Handles the deletion of a resource. If the object in the service has to be deleted too, it is deleted first. The
+ * finalizer is then removed only after a read has proved that the object is gone.
  *
  * Guarantees: an object that the resource presumably created, but not certainly, is never deleted. An object that the
  * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown,
@@ -31,14 +31,14 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /**
- * Returns a sentence which says that the object stays in the service, and why. The sentence is empty if nothing has to
- * be deleted and there is no object. Returns undefined if the object has to be deleted.
+ * Returns a sentence which says that the object stays in the service, and why. The sentence is empty if status has no
+ * id of an object. Returns undefined if the object has to be found or deleted.
  */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // Check the annotation `on-delete` again: the response to a status write contains the whole object, and may have
-  // brought a newer value.
+  // Check the annotation `on-delete` again. The response to a status write contains the whole object, so it may have
+  // brought a newer value of the annotation.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;
@@ -48,8 +48,8 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
 }
 
 /**
- * Removes the finalizer of a resource without an id. First looks for an object with the resource's ownership mark,
- * because the status may have been lost.
+ * Handles the deletion of a resource without an id. First looks for an object with the resource's ownership mark,
+ * because the id in status may have been lost. Without such an object, removes the finalizer.
  */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
   if (plan.markerOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };

@@ -69,7 +69,10 @@ export function onDelete<const Words extends readonly [string, ...string[]]>(wor
   return choice(`What deletion of this resource does to the object in the service. ${explanation}`, words).optional();
 }
 
-/** Builds the schema of `lifecycle.onMissing`: create an object again that is gone from the service, or stall. */
+/**
+ * Builds the schema of `lifecycle.onMissing`. This field says what happens when the object is gone from the service:
+ * the operator creates it again, or the resource stalls.
+ */
 export function onMissing(fallback: 'Recreate' | 'Stall') {
   return choice(
     `What happens when the object is proved gone from the service although this resource still exists: Recreate creates a new object, Stall reports the loss and waits for you. Default: ${fallback}.`,

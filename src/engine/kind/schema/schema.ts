@@ -13,7 +13,7 @@ import { z } from 'zod';
  */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
-/** Options of a string field whose default is `metadata.name`. */
+/** The settings of a string field whose default is `metadata.name`. */
 export interface OwnName {
   /** The reason why the name can never be changed; undefined if the name can be changed. */
   readonly fixed: string | undefined;
@@ -129,8 +129,8 @@ export function listOf<Item extends z.ZodType>(description: string, item: Item, 
 }
 
 /**
- * Builds the schema of a list of strings or numbers without duplicates. Several writers may share the list in
- * server-side apply.
+ * Builds the schema of a list of strings or numbers without duplicates. With server-side apply, several writers can
+ * each own some of the items.
  */
 export function setOf<Item extends z.ZodType<string | number>>(
   description: string,
@@ -143,8 +143,8 @@ export function setOf<Item extends z.ZodType<string | number>>(
 }
 
 /**
- * Builds the schema of a list of objects that are identified by the values of some fields. Several writers may share
- * the list in server-side apply.
+ * Builds the schema of a list of objects, each of which is identified by the values of some of its fields. With
+ * server-side apply, several writers can each own some of the items.
  */
 export function listByKey<Item extends z.ZodObject>(
   description: string,
@@ -197,8 +197,8 @@ export function objectRef(description: string) {
 }
 
 /**
- * Builds the schema of a reference, either by name to a resource in the same namespace, or by id to an object in the
- * service. `word` is the name of the id in the service's API.
+ * Builds the schema of a reference. It names either a resource in the same namespace, or an object in the service by
+ * its id. `word` is the name that the service's API gives to this id.
  */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
@@ -245,17 +245,17 @@ function keyRef(kind: string) {
   });
 }
 
-/** Builds the schema of those status fields that only one kind has. Every field may be absent. */
+/** Builds the schema of the status fields that only one kind has. All of these fields are optional. */
 export function facts<Shape extends Readonly<Record<string, z.ZodOptional>>>(shape: Shape) {
   return shown('The state of the object as the service shows it.', shape);
 }
 
-/** The greatest length of an annotation's value in status, in characters as the API server counts them. */
+/** The longest value of an annotation that status can store, in characters as the API server counts them. */
 const longestToken = 256;
 
 /**
- * Builds the schema of the status field that stores the handled value of an annotation. The value is written when the
- * operator has done what the annotation asks for.
+ * Builds the schema of the status field that stores the last handled value of an annotation. The operator writes the
+ * value there when it has done what the annotation asks for.
  */
 export function handledToken(annotation: string) {
   const description = `The newest value of the annotation ${annotation} that the operator has handled. The value can be any text.`;
@@ -263,8 +263,8 @@ export function handledToken(annotation: string) {
 }
 
 /**
- * Returns the value of an annotation, cut to the length that status can store. Status stores the cut value, so the
- * uncut value would never equal it and would always count as new.
+ * Returns the value of an annotation, cut to the length that status can store. Status stores the cut value. If the
+ * uncut value were compared with it, the annotation would always count as changed.
  */
 export function tokenIn(
   annotations: Readonly<Record<string, string>> | undefined,
@@ -295,8 +295,8 @@ export interface CelRule {
 }
 
 /**
- * A validation rule with a function for the operator's own parser. The rule and the function must accept and refuse the
- * same values.
+ * A validation rule in two forms: as CEL for the API server, and as the function `check` for the operator's own parser.
+ * Both must accept and refuse the same values.
  */
 export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
@@ -307,7 +307,7 @@ export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readon
   return schema.meta({ ...schema.meta(), ...more });
 }
 
-/** Returns the validation rules that a schema has so far. */
+/** Returns the validation rules of a schema. */
 export function rulesOf(schema: z.ZodType): readonly CelRule[] {
   return (schema.meta()?.[rulesKey] ?? []) as readonly CelRule[];
 }
@@ -408,20 +408,21 @@ export function celName(name: string): string {
 
 // ---- a value that fits its schema ------------------------------------------------------------------------------
 //
-// Cuts a status to its schema, because the API server refuses a whole status if one field does not fit.
+// Shortens the values in a status until they fit their schema, because the API server refuses a whole status if one field
+// does not fit.
 //
-// Only fields for people are cut, never the journal: it may contain a request body that must be sent again byte for
+// Only fields for people are shortened, never the journal: it may contain a request body that must be sent again byte for
 // byte.
 //
 // Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
 
-/** A list that was cut, and its length before the cut. */
+/** Says which list was shortened, and how many entries it had before. */
 export interface Cut {
   readonly field: string;
   readonly total: number;
 }
 
-/** A node of the JSON schema that zod generates from a schema. */
+/** One node of a JSON schema, as zod generates it. */
 export interface SchemaNode {
   readonly type?: string;
   readonly format?: string;
@@ -478,7 +479,7 @@ function isNoTime({ format }: SchemaNode, value: unknown): boolean {
   );
 }
 
-/** Cuts a text to a greatest length, in characters as the API server counts them. */
+/** Shortens a text to at most `maxLength` characters, counted as the API server counts them. */
 function shortened(text: string, maxLength = Number.POSITIVE_INFINITY): string {
   if (text.length <= maxLength) return text;
   const characters = Array.from(text);

@@ -74,8 +74,8 @@ export const Journal = shown('A call that must not happen twice; written to stat
 const value = (description: string) => text(description, { max: 1024 });
 
 /**
- * The schema of `status.internal.applied`: the last generation whose whole spec was applied, and fingerprints of values
- * that the service does not show.
+ * The schema of `status.internal.applied`: the newest generation whose whole spec was applied, and fingerprints of
+ * values that the service does not show.
  */
 export const Applied = shown('The spec that was last applied as a whole.', {
   generation: generation('The generation of the spec that was last applied as a whole.'),
@@ -86,7 +86,7 @@ export const Applied = shown('The spec that was last applied as a whole.', {
   unshown: flag('True when the service accepted a change but no later read shows the change.').optional(),
 });
 
-/** The schema of a difference between the spec and the service. */
+/** The schema of an entry in `status.drift`: a field whose value in the service differs from the spec. */
 export const Drift = shown('A difference between the spec and the service.', {
   field: text('The field.', { max: 256 }),
   desired: value('The value in the spec; (redacted) for a secret.'),
@@ -94,8 +94,8 @@ export const Drift = shown('A difference between the spec and the service.', {
 });
 
 /**
- * The fields under `status.internal` that the operator reads back. They are never cut, because the operator could not
- * use a cut value.
+ * The fields under `status.internal` that the operator reads back. They are never cut to fit their schema, because the
+ * operator could not use a cut value.
  */
 export const InternalStatus = {
   journal: Journal.optional(),
@@ -110,7 +110,7 @@ export const InternalStatus = {
   ).optional(),
 };
 
-/** The schema of those status fields of every kind that the engine writes. */
+/** The schema of the status fields that every kind has and that the engine writes. */
 export const CommonStatus = facts({
   observedGeneration: generation('The generation of the spec that this status is about; -1 at first.').optional(),
   conditions: listByKey(
