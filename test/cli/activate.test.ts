@@ -78,7 +78,7 @@ describe('apphosting activate', () => {
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
     for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
       const choose = () => manifestOf(protection, { ...choice, ...other }, nowMs);
-      expect(choose).toThrow('under the names of its standby');
+      expect(choose).toThrow('with the names of its standby');
     }
   });
 

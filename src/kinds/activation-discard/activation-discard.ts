@@ -40,30 +40,33 @@ function bodyOf({ spec, account, memory }: DiscardPass): Discarding {
 }
 
 /**
- * True when the history shows the operation as discarded. Only this outcome, or the response to this resource's
- * request, proves a discard.
+ * True if the history shows that the operation was discarded. Only this outcome, or the service's response to this
+ * resource's request, proves a discard.
  */
 function isDiscarded({ spec }: DiscardPass, configuration: ConfigurationItem): boolean {
   return /^discarded$/i.test(operationIn(configuration, spec.operationId)?.outcome ?? '');
 }
 
 /**
- * True when the service hints that it accepted a discard of the operation. The hint is no proof; it only delays the end
- * of the request.
+ * True if the service seems to have accepted a discard of the operation: `canRequestDiscard` is true and the operation
+ * is active. This is no proof of a discard; it only delays the end of the request.
  */
 function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
 }
 
-/** Waits for the result of a discard that the service shows as accepted, even if another client may have sent it. */
+/**
+ * Waits for the result of a discard that the service shows as accepted. Another client may have sent that discard, so
+ * the condition Accepted is Unknown.
+ */
 function cleaningUp(message: string): DiscardStep {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
 }
 
 /**
- * Waits for the result of the discard if the request has expired, but the service shows a discard of the operation as
- * accepted.
+ * Waits for the result of a discard if three things hold: the request has expired, its call may have been sent, and the
+ * service shows a discard of the operation as accepted. Otherwise returns undefined.
  */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
@@ -71,8 +74,8 @@ function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late:
 }
 
 /**
- * Waits for the result of the discard if the service refused the request, but shows a discard of the operation as
- * accepted.
+ * Called after the service refused the discard. If the service nevertheless shows a discard of the operation as
+ * accepted, waits for the result of that discard until `validUntil`. Otherwise returns undefined.
  */
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
@@ -96,8 +99,8 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
 }
 
 /**
- * Returns a text that tells users what to check in the service, if a call without a response may have discarded the
- * operation.
+ * Called when a discard must end although the effect of a call is unknown. If the call may have discarded the
+ * operation, returns a text that tells users what to check in the service. Otherwise returns undefined.
  */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;

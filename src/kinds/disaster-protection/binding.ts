@@ -8,8 +8,8 @@ import { idOf } from '../shared/references.ts';
 import type { DisasterProtectionFacts, DisasterProtectionSpec } from './schema.ts';
 
 /**
- * Everything from which the next step for a DisasterProtection is decided: the spec, what status remembers, and what
- * the service shows.
+ * The input for deciding the next step of a DisasterProtection: the spec, what status remembers, and what the service
+ * shows.
  */
 export type ProtectionPass = Pass<DisasterProtectionSpec, DisasterProtectionFacts>;
 export type ProtectionStep = Step<DisasterProtectionFacts>;
@@ -18,8 +18,8 @@ export type ProtectionStep = Step<DisasterProtectionFacts>;
 export type Configurations = Snapshot<ConfigurationItem>;
 
 /**
- * Returns the id of the protected environment. While a configuration is bound, or the journal has an open call, the id
- * stays the same even if spec.environmentRef now resolves to another environment.
+ * Returns the id of the protected environment. The id is fixed while a configuration is bound or the journal holds a
+ * call, even if spec.environmentRef now resolves to another environment.
  */
 export function environmentOf(pass: ProtectionPass): string {
   const { spec, memory } = pass;
@@ -40,8 +40,8 @@ export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): C
 }
 
 /**
- * Returns the changes of status that bind the resource to a configuration. If the resource was bound to another
- * configuration before, the fingerprints of what was sent to that one are dropped.
+ * Returns the changes of status that bind a DisasterProtection to a configuration. If it was bound to another
+ * configuration before, the fingerprints of the settings that were sent to that one are removed.
  */
 export function bound(
   pass: ProtectionPass,

@@ -12,7 +12,10 @@ import { codeInWords } from '../recovery/words.ts';
 import type { PendingCleanup, SourceItem } from '../../hosting/requests.ts';
 import type { Shown } from './facts.ts';
 
-/** Maps the service's codes for readiness, warnings and standby, in lower case, to reasons of conditions. */
+/**
+ * The condition reason for each of the service's codes about readiness, warnings and the standby. The codes are in
+ * lower case.
+ */
 const reasons: Readonly<Record<string, Reason>> = {
   chainrollover: 'ChainRollover',
   catchingup: 'CatchingUp',
@@ -31,10 +34,10 @@ export function isRecoveryReady({ configuration }: Pick<Shown, 'configuration'>)
   return configuration.readiness?.state?.toLowerCase() === 'ready';
 }
 
-/** Types of conditions that hold only as long as the service confirms them. */
+/** The types of the conditions that become Unknown while the configuration cannot be read from the service. */
 export const fleeting = ['RecoveryReady', 'StandbyCaughtUp', 'ActivationAvailable'] as const;
 
-/** Types of conditions that every protection has from its first reconcile on. */
+/** The types of the conditions that every DisasterProtection has from its first reconcile on. */
 export const always = ['RecoveryReady', 'ActivationAvailable', 'CleanupPending'] as const;
 
 const ready = about('RecoveryReady');
@@ -64,17 +67,14 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
 }
 
 /**
- * Builds the condition RecoveryReady with the value Unknown, while the list does not contain the configuration, but it
- * is not proved yet that the configuration is gone.
+ * Builds the condition RecoveryReady with the value Unknown. Used when the list does not contain the configuration, but
+ * it is not proved yet that the configuration is gone.
  */
 export function notShown(configurationId: string): OwnCondition {
   return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
 }
 
-/**
- * Builds the condition RecoveryReady with the value False, with the same reason as Ready, when nothing protects the
- * environment any more.
- */
+/** Builds the condition RecoveryReady with the value False, for an environment that nothing protects. */
 export const unprotected = ready.no;
 
 function recoveryReady(shown: Shown): OwnCondition {

@@ -1,9 +1,9 @@
 /**
- * Sets up and changes a protection. Each call has the settings of one environment, and status records these settings
- * before the call is sent.
+ * Sets up and changes a protection. Each configure call has the settings of one environment, and is recorded in the
+ * journal before it is sent.
  *
- * The service recognises a repeated call by its requestId, and responds to it as to the first call. A call also names
- * the generation of the configuration that it changes. Once the service shows a newer generation, the call is not
+ * The service recognises a repeated call by its requestId, and responds as it did to the first call. Each call also
+ * names the generation of the configuration that it changes. Once the service shows a newer generation, the call is not
  * repeated.
  */
 import { waitWhileFrozen, takingOver } from '../../engine/kind/planner/observe.ts';
@@ -31,12 +31,15 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * Maximum age of the lists from which the operator decides about a configure call. Also the pause before the operator
- * repeats a configure call whose response was lost.
+ * A decision about a configure call in the journal needs a list that is at most this old. If the response to the call
+ * was lost, the operator repeats the call after the same time.
  */
 export const resendMs = 15_000;
 
-/** Waits before new settings are sent while a recovery request about the same configuration is under way. */
+/**
+ * Delays new settings of a protection while a recovery request for its configuration is in progress. Returns undefined
+ * when the settings may be sent.
+ */
 export function underway(
   pass: ProtectionPass,
   id: string,
@@ -45,8 +48,8 @@ export function underway(
   const kinds = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
   const other =
     kinds.flatMap((kind) => pass.related?.(kind, id) ?? []).find(({ finished, takenUp }) => takenUp && !finished) ??
-    // New settings raise the generation of the configuration. That would end a validation whose outcome is still
-    // unknown.
+    // New settings raise the generation of the configuration, which would end a validation. So wait while the outcome
+    // of a validation call is unknown.
     pass.related?.('RecoveryValidation', id).find(({ inDoubt }) => inDoubt);
   const active = configuration && activationUnderWay(configuration);
   const what = other?.name ?? (active && operationInWords(active));
@@ -58,7 +61,7 @@ export function underway(
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Waits for the end of a DisasterReset of the bound configuration. */
+/** Waits until a DisasterReset of the protection's configuration has ended. Returns undefined if there is none. */
 export function resetAhead(pass: ProtectionPass, configurationId: string): ProtectionStep | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)
@@ -68,7 +71,7 @@ export function resetAhead(pass: ProtectionPass, configurationId: string): Prote
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Describes for messages a call that sets up or changes a protection. */
+/** Returns the text that messages use for a call that sets up or changes a protection. */
 function words(pass: ProtectionPass, isNew: boolean): string {
   return `${isNew ? 'set up' : 'change'} the protection of environment ${environmentOf(pass)}`;
 }
@@ -122,8 +125,8 @@ export function configure(
 }
 
 /**
- * Waits for another resource that sets up or resets protection of the same environment. After a change of the leader,
- * the first set-up also waits until calls from the previous leader can no longer arrive.
+ * Waits while another resource sets up or resets the protection of the same environment. If this operator has just
+ * become leader, the first set-up also waits until calls from the previous leader can no longer arrive.
  */
 function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const appEnvId = environmentOf(pass);
@@ -140,7 +143,10 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   return configuration === undefined ? takingOver(pass, 'no protection is set up') : undefined;
 }
 
-/** Returns the request body in the journal entry; undefined if it is for another environment or account than the spec. */
+/**
+ * Returns the body of the configure request from the journal entry. Returns undefined if the body is not valid, or is
+ * for another environment or account than the spec.
+ */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));
   const [item] = written?.items ?? [];
@@ -149,8 +155,8 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
 }
 
 /**
- * Decides what to do about the configure call in the journal. The service may show the effect of the call, or may have
- * refused the call. Otherwise the same request is sent again.
+ * Decides the next step while the journal holds a configure call. The service may already show the effect of the call,
+ * or may have refused the call. Otherwise the same call is sent again.
  */
 export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
   const body = sentBody(pass, journal);
@@ -163,8 +169,8 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   const now = ofEnvironment(pass, snapshot);
   const anew = { is: 'again', remember: { journal: undefined }, note: {} } as const;
   if (now !== undefined && now.generation > item.expectedGeneration) {
-    // Another client may have made the newer generation. In that case, compare the configuration with the spec again
-    // before anything is sent.
+    // Another client may have raised the generation. In that case, remove the call from the journal, and compare the
+    // configuration with the spec again before anything is sent.
     const isNew = item.expectedGeneration === 0;
     const isForeign =
       pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
@@ -172,8 +178,8 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
   }
-  // The configuration is gone, or the service refused the call. Remove the journal entry, and decide again from the
-  // spec. A new call with the same content is sent only after a pause.
+  // The configuration that the call would change is gone, or the service refused the call. So remove the journal entry,
+  // and decide again from the spec. A new call with the same content is sent only after a pause.
   const isVoid = item.expectedGeneration > 0 && now === undefined;
   if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? waitWhileFrozen(pass) : underway(pass, now.configurationId, now);

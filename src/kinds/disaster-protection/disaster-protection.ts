@@ -23,8 +23,8 @@ import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } f
 import { recoveryWords } from '../recovery/words.ts';
 
 /**
- * Decides the next step for a protection: first the open call in the journal, then the bound configuration, and only
- * then the set-up of a new configuration.
+ * Decides the next step for a protection. A call in the journal comes first, then the question whether the bound
+ * configuration is gone. Only after that is a configuration set up or changed.
  */
 function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
@@ -34,8 +34,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const snapshot = pass.view.all(read);
   const wanted = pass.spec.enrollment ?? 1;
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
-  // Look up the configuration by its id even before the first list was read. The account learns from such look-ups
-  // which objects its resources need. So it notices when objects are missing.
+  // Look up the configuration by its id even before the first list was read. The look-up tells the account that this
+  // resource needs the configuration, so the account notices if a list does not contain it.
   const seen = id === undefined ? undefined : sightOf(pass, id);
   const since =
     journal === undefined
@@ -50,8 +50,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
-  // First prove that the configuration is gone. The account stays frozen until every missing object is found again or
-  // proved gone.
+  // First prove that the configuration is gone. If the account is frozen because objects are missing, the freeze ends
+  // only when each of them is found again or proved gone.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -70,8 +70,8 @@ function claimed(pass: ProtectionPass, id: string) {
 }
 
 /**
- * Binds the resource to the configuration that already protects the environment, or sets up a new configuration if
- * there is none.
+ * Binds the DisasterProtection to the configuration that already protects its environment. If there is none, sets up a
+ * new configuration.
  */
 function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep {
   const existing = ofEnvironment(pass, snapshot);
@@ -128,7 +128,10 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookAgainIn(pass, configuration) };
 }
 
-/** Reads the recovery points when the configuration shows a change that can mean new recovery points. */
+/**
+ * Reads the recovery points again when there may be new ones: after certain changes of the configuration, or after the
+ * interval from `pointsAgainMs`.
+ */
 function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep | undefined {
   const read = drPointsOf(pass.account.accountId, configuration.configurationId);
   const { begunAt = Number.NEGATIVE_INFINITY } = pass.view.all(read) ?? {};
@@ -141,15 +144,15 @@ function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): Prot
 }
 
 /**
- * Pause before the recovery points are read again, if the service says that recovery is ready but lists no recovery
- * point.
+ * Interval at which the recovery points are read again while the service says that recovery is ready, but lists no
+ * recovery point.
  */
 const missingPointsMs = 60_000;
 
 /**
- * Returns the pause before the recovery points are listed again although the configuration looks unchanged. Such a read
- * is needed if the configuration does not show the time of the newest recovery point, or if recovery is ready and no
- * recovery point is known. Otherwise returns undefined.
+ * Usually the recovery points are listed again only when the configuration changes. Returns the interval for listing
+ * them anyway, in two cases: recovery is ready but no recovery point is known, or the configuration does not show the
+ * time of the newest recovery point. Otherwise returns undefined.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
   const { pollMs } = pass.account.inEffect;
@@ -158,15 +161,12 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
   return configuration.readiness?.cutoffAt === undefined ? pollMs : undefined;
 }
 
-/**
- * Returns the status fields that hint at new recovery points: if one of these fields changes, there may be new recovery
- * points.
- */
+/** Returns the status fields whose change may mean that there are new recovery points. */
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // Skip the active operation. Without a start time in status it always comes first, even if another operation is
-  // newer. Status has no start time if the service writes the time in an unusual form.
+  // Skip the active operation. If status has no start time for it, it stays first in the list even when another
+  // operation is newer. The start time is missing if the service writes it in an unusual form.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
@@ -176,8 +176,8 @@ function tellingOf(facts: DisasterProtectionFacts) {
 }
 
 /**
- * Returns the pause after which the resource is reconciled again, even if no list has changed. While reads fail, the
- * pause ends when the last good read becomes too old to use.
+ * Returns the time until the next reconcile, which takes place even if no list changes. While reads fail, it takes
+ * place when the last successful read becomes too old to use.
  */
 function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};
@@ -186,8 +186,8 @@ function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { 
 }
 
 /**
- * Returns why reads of the configurations fail, and the time until the last good read is too old to use; undefined
- * while reads succeed.
+ * If reads of the configurations fail, returns the reason, and the remaining time until the last successful read is too
+ * old to use. Returns undefined while reads succeed.
  */
 function failing({ view, account, monotonicMs }: ProtectionPass) {
   const read = drConfigurationsOf(account.accountId);
@@ -222,8 +222,8 @@ function show(pass: ProtectionPass) {
   const { accountId } = pass.account;
   const environmentId = environmentOf(pass);
   const source = pass.view.one(drSourcesOf(accountId), environmentId)?.item;
-  // Show the source (the environment to protect) even without a configuration, so that status says whether it can be
-  // protected.
+  // Status shows the source (the environment to protect) even without a configuration, so that users see whether it can
+  // be protected.
   const facts: DisasterProtectionFacts = {
     ...known,
     ...(source !== undefined && { environmentId, source: sourceFacts(source) }),

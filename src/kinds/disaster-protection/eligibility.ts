@@ -1,6 +1,6 @@
 /**
- * Refuses, before any call, settings that the service's list of sources (environments that can be protected) shows to
- * be impossible.
+ * Stalls a protection before any call if its settings cannot work. The service's list of sources (environments that can
+ * be protected) shows which settings are possible.
  */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
@@ -10,8 +10,8 @@ import { environmentOf, type ProtectionPass, type ProtectionStep } from './bindi
 import { isSameRegionAccepted } from './settings.ts';
 
 /**
- * Stalls with every reason why the service would refuse the settings, as its list of sources (environments that can be
- * protected) shows. Returns undefined when the list shows no such reason.
+ * Stalls if the lists of the service show that it would refuse the settings. The message has all reasons. Returns
+ * undefined if the lists show no reason.
  */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
@@ -46,16 +46,16 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
 }
 
 /**
- * True if the spec lacks names that are needed to recover a database. A change without spec.target keeps the names that
- * the service has saved.
+ * True if the spec does not give the names that the recovery of a database needs. If an existing protection has no
+ * spec.target, no names are missing, because the service keeps the names that it has saved.
  */
 function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem | undefined): boolean {
   return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
 }
 
 /**
- * Builds the message about the names that the spec lacks, if the environment runs a database. A database is always
- * recovered into a new app.
+ * A database is always recovered into a new app, so the spec must name the recovered environment and the app. If the
+ * environment runs a database, returns a message that asks for these names; otherwise undefined.
  */
 function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);
@@ -64,8 +64,8 @@ function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefine
 }
 
 /**
- * Builds the message that says why spec.destinationRegion cannot be used: the region is not eligible, or is the region
- * of the source.
+ * Returns a message if spec.destinationRegion cannot be used: the region is not eligible, or it is the region of the
+ * source and the spec does not accept that. Otherwise returns undefined.
  */
 function destination(
   { spec }: ProtectionPass,

@@ -1,4 +1,7 @@
-/** Builds the status of a DisasterProtection: everything that the service discloses, and nothing else. */
+/**
+ * Builds the status of a DisasterProtection from what the service shows. Nothing is assumed about what the service does
+ * not show.
+ */
 import { definedIn, stated, unlessEmpty } from '../../base/json.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type {
@@ -16,13 +19,13 @@ import { inSeconds, settingsShown } from './settings.ts';
 import { pointsShown } from './points.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
-/** The data of the service from which the status of a DisasterProtection is built. */
+/** What was read from the service to build the status of a DisasterProtection. */
 export interface Shown {
   readonly environmentId: string;
   readonly configuration: ConfigurationItem;
   readonly source?: SourceItem | undefined;
   readonly points?: Snapshot<PointItem> | undefined;
-  /** Says why reads of the service fail. Set only once the last successful reads are too old to use. */
+  /** The reason why reads of the service fail. Present only once the last successful read is too old to use. */
   readonly unread?: string | undefined;
 }
 
@@ -57,8 +60,9 @@ function operationFacts(operation: DrOperation, requestId: string | undefined): 
 }
 
 /**
- * Returns the operations for status, newest first. An operation that a RecoveryActivation began has the requestId of
- * that resource, and stays in status even if the service no longer lists the operation.
+ * Returns the operations that status lists, newest first. If a RecoveryActivation began an operation, the entry has the
+ * requestId of that RecoveryActivation. Such an entry stays in status even when the service no longer shows the
+ * operation.
  */
 function operations(pass: ProtectionPass, configuration: ConfigurationItem): DisasterProtectionFacts['operations'] {
   const requests = requestsOf(pass, configuration);
@@ -76,14 +80,17 @@ function operations(pass: ProtectionPass, configuration: ConfigurationItem): Dis
   return unlessEmpty(mostTelling(rows.toSorted((a, b) => compareTimes(b.startedTime, a.startedTime))));
 }
 
-/** Maps the id of each operation to the requestId of the RecoveryActivation that began it, as far as known. */
+/**
+ * Returns a map from the id of each operation to the requestId of the RecoveryActivation that began it, as far as that
+ * is known.
+ */
 function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem) {
   const before = pass.memory.facts.operations ?? [];
   const requests = new Map(before.map(({ operationId, requestId }) => [operationId, requestId]));
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
-    // Ignore an operation that no response of the service named, until its result proves that the RecoveryActivation
-    // began the operation.
+    // If no response of the service named the operation, it is only assumed that the RecoveryActivation began it.
+    // Ignore such an operation until its result proves this.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }
@@ -105,7 +112,7 @@ function compareTimes(a: string | undefined, b: string | undefined): number {
   return Date.parse(a ?? '') - Date.parse(b ?? '') || 0;
 }
 
-/** Builds the status fields about the protected environment (the source). */
+/** Builds the status fields that describe the source (the environment to protect). */
 export function sourceFacts(source: SourceItem | undefined): DisasterProtectionFacts['source'] {
   if (source === undefined) return undefined;
   const { target } = source;
@@ -130,7 +137,7 @@ export function sourceFacts(source: SourceItem | undefined): DisasterProtectionF
   });
 }
 
-/** Returns the result of an activation, by the field names of status. */
+/** Converts the result of an activation to the field names of status. */
 export function resultFacts(shown: ConfigurationItem['activationResult']): DisasterProtectionFacts['activationResult'] {
   const { cutoffAt: cutoffTime, completedAt: completedTime, targetAppEnvId, ...result } = shown ?? {};
   return stated({ ...result, targetEnvironmentId: targetAppEnvId, cutoffTime, completedTime });
@@ -145,7 +152,8 @@ export function protectionFacts(pass: ProtectionPass, shown: Shown): DisasterPro
   const begunBefore = before.operations?.find(({ operationId }) => operationId === active?.operationId);
   return {
     environmentId,
-    // The list may be older than the service's last response, so keep the generation in that response if it is newer.
+    // The list may be older than the service's last response. So keep the generation in that response if it is newer
+    // than the generation in the list.
     configurationGeneration: Math.max(configuration.generation, before.configurationGeneration ?? 0),
     enrollment: before.enrollment,
     firstReadyTime: before.firstReadyTime,

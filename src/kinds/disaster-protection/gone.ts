@@ -1,8 +1,9 @@
 /**
- * Keeps the operator from setting up protection again by itself after a configuration is gone.
+ * Handles a DisasterProtection whose configuration is gone. The operator does not set up the protection again until the
+ * user raises spec.enrollment.
  *
- * A DisasterProtection usually knows its configuration from status. A new resource, or one that was restored without
- * status, looks for DisasterResets of its environment instead.
+ * Usually status has the id of the lost configuration. A new DisasterProtection, or one that was restored without its
+ * status, has no such id. For it, the operator looks for DisasterResets of the same environment.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -18,15 +19,16 @@ import { environmentOf, type Configurations, type ProtectionPass, type Protectio
 import type { DisasterProtectionFacts } from './schema.ts';
 import type { DisasterResetSpec } from '../disaster-reset/schema.ts';
 
-/** Returns the status fields that stay when the configuration of a protection is gone. */
+/** Returns the status fields that a DisasterProtection keeps when its configuration is gone. */
 export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFacts {
   const { environmentId, enrollment, operations, goneTime, wipedBy } = facts;
   return { environmentId, enrollment, operations, goneTime, wipedBy };
 }
 
 /**
- * Returns the bound configuration in the newest list. If the configuration is proved gone, does not look it up by its
- * id any more, so that the account does not count it as missing.
+ * Returns the bound configuration from the newest list. Usually looks it up by its id, and the account counts it as
+ * missing if the list does not contain it. A configuration that is proved gone must not count as missing, so it is not
+ * looked up by id.
  */
 export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
@@ -35,7 +37,10 @@ export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
   return snapshot && { snapshot, item: snapshot.items.get(id) };
 }
 
-/** Stalls because the configuration is gone. The operator does not set up the protection again by itself. */
+/**
+ * Stalls a DisasterProtection whose configuration is gone. The operator sets up the protection again only after the
+ * user has raised spec.enrollment.
+ */
 export function gone(pass: ProtectionPass, id: string): ProtectionStep {
   const { facts } = pass.memory;
   const wipedBy = wiperOf(pass, id) ?? facts.wipedBy;
@@ -45,10 +50,11 @@ export function gone(pass: ProtectionPass, id: string): ProtectionStep {
 }
 
 /**
- * Returns the next step as long as a missing configuration is not proved gone; undefined once status has the proof. The
- * proof takes two lists without the configuration. The second list must be read at least `horizonMs` after the first. A
- * shorter time is enough if a DisasterReset is known to have wiped the configuration and the account is not frozen.
- * While the account is frozen, the service's list of sources must also show the environment without the configuration.
+ * Waits until it is proved that a missing configuration is gone. Returns undefined once status records the proof.
+ *
+ * The proof needs two lists without the configuration, read at least `horizonMs` apart. A shorter time is enough if a
+ * DisasterReset wiped the configuration and the account is not frozen. While the account is frozen, the list of sources
+ * (environments that can be protected) must also show the environment without the configuration.
  */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { begunAt } = snapshot;
@@ -56,8 +62,8 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const { facts } = memory;
   if (facts.goneTime !== undefined) return undefined;
   const blind = waitWhileFrozen(pass);
-  // This resource has already reported to the account that its configuration no longer exists. It still waits, because
-  // the account stays frozen until every other missing object is found again or proved gone, too.
+  // This resource has already reported that its configuration is gone. It still waits, because the account stays frozen
+  // until all other missing objects are found again or proved gone, too.
   if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
@@ -66,7 +72,7 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const unsure =
     waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message }) ??
     (blind && provenBySource(pass, id, (notes['missedAt'] ?? begunAt) + apartMs, blind));
-  // A list may lag behind, so read it again soon.
+  // A list that does not contain the configuration may be out of date, so read the list again soon.
   if (blind === undefined && unsure?.is === 'wait') return lookingAgain(pass, unsure, read, snapshot);
   if (unsure !== undefined) return unsure;
   const goneTime = isoSeconds(pass.wallMs);
@@ -74,8 +80,9 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
 }
 
 /**
- * Checks if the list of sources (environments that can be protected) shows the environment without the configuration.
- * If so, reports to the account that the configuration is proved gone.
+ * Looks in the list of sources (environments that can be protected) for further proof that a configuration is gone. If
+ * the list shows the environment without that configuration, adds the note `provedGone`. The account then no longer
+ * counts the configuration as missing.
  */
 function provenBySource(pass: ProtectionPass, id: string, since: number, blind: ProtectionStep): ProtectionStep {
   const { view, account, monotonicMs, notes } = pass;
@@ -100,9 +107,10 @@ function notListed(id: string): string {
 }
 
 /**
- * Stalls a DisasterProtection without status if DisasterResets in its namespace wiped configurations of its
- * environment. Returns undefined if spec.enrollment is greater than the number of these configurations, because a
- * raised spec.enrollment asks to protect the environment again.
+ * A DisasterProtection without status does not know whether its environment was protected before. Stalls it if
+ * DisasterResets in its namespace name configurations of the environment that the service does not show. Returns
+ * undefined if spec.enrollment is greater than the number of these configurations, because a raised spec.enrollment
+ * asks to protect the environment again.
  */
 export function lostBefore(
   pass: ProtectionPass,
@@ -117,8 +125,8 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // A DisasterReset that the service never accepted proves nothing, because it may name a configuration that never
-  // existed.
+  // If the service never accepted a DisasterReset, that DisasterReset is no proof that its configuration was wiped: it
+  // may name one that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
     : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;
@@ -126,8 +134,8 @@ export function lostBefore(
 }
 
 /**
- * Returns the DisasterResets of the same environment in this namespace. Their specs name the environment by its id or
- * by its AppEnvironment.
+ * Returns the DisasterResets in this namespace that are for the same environment. A DisasterReset names its environment
+ * by id or by an AppEnvironment.
  */
 function resetsOf(pass: ProtectionPass): readonly Related[] {
   const { subject, spec, inAccount } = pass;

@@ -10,8 +10,8 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 const weekMs = 7 * dayMs;
 /**
- * Ages of the older recovery points that status lists besides the newest ones. For each age, status lists a recovery
- * point that is at least this much older than the newest.
+ * Besides the newest recovery points, status lists some older ones. For each of these ages, it lists one recovery point
+ * that is at least this much older than the newest.
  */
 const spreadMs = [
   ...[1, 2, 4, 8, 12, 18].map((hours) => hours * hourMs),
@@ -28,8 +28,8 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
 }
 
 /**
- * Puts the recovery points for status first: the oldest one, one for each age in `spreadMs`, and then as many of the
- * newest as fit.
+ * Moves the recovery points that status lists to the front: the oldest one, one for each age in `spreadMs`, and as many
+ * of the newest as fit.
  */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);

@@ -18,7 +18,9 @@ function milliseconds(seconds: number | undefined): number | undefined {
   return seconds === undefined ? undefined : seconds * perSecond;
 }
 
-/** Converts milliseconds to seconds. Keeps a fraction if the service shows one, although specs have whole seconds. */
+/**
+ * Converts milliseconds to seconds. Keeps a fraction if the service shows one, although a spec has whole seconds only.
+ */
 export function inSeconds(milliseconds: number | undefined): number | undefined {
   return milliseconds === undefined ? undefined : milliseconds / perSecond;
 }
@@ -26,8 +28,8 @@ export function inSeconds(milliseconds: number | undefined): number | undefined 
 type Storage = NonNullable<DisasterProtectionSpec['storage']>;
 
 /**
- * Translates a storage credential of the service's API to spec.storage: Inherited for an absent id, Platform for null,
- * else Credential.
+ * Converts storageCredentialId of the service's API to the form of spec.storage. An absent id means Inherited, null
+ * means Platform, and any other id means Credential.
  */
 function storageShown(credentialId: string | null | undefined): Storage {
   if (credentialId === undefined) return { source: 'Inherited' };
@@ -42,7 +44,7 @@ function modeShown(mode: string | undefined): string | undefined {
   return mode && (modes[mode.toLowerCase()] ?? mode);
 }
 
-/** Converts the settings of the service to the field names and units of a spec. */
+/** Converts settings of the service's API to the field names and units of the spec. */
 export function settingsShown(settings: Partial<ProtectionSettings>) {
   return {
     destinationRegion: settings.destinationRegion,
@@ -71,19 +73,25 @@ function wantedNames({ target }: DisasterProtectionSpec): DestinationNames | und
   return { envName: environmentName.trim(), appName: appName?.trim(), createNewApp };
 }
 
-/** True when the spec accepts recovery in the region of the source. */
+/** True if the spec accepts recovery in the region in which the protected environment itself runs. */
 export function isSameRegionAccepted({ acknowledgements }: DisasterProtectionSpec): boolean {
   return acknowledgements?.includes('SameRegion') === true;
 }
 
-/** Returns the fields that the spec sets, each with its value. The service chooses the values of other fields. */
+/**
+ * Returns the fields that the spec sets, with the wanted values. The service chooses the values of all other fields, so
+ * these are not returned.
+ */
 function desiredOf(pass: ProtectionPass): readonly (readonly [field: string, wanted: Json])[] {
   return Object.entries(writtenOf(itemOf(pass))).flatMap(([field, wanted]) =>
     wanted === undefined || pass.spec[field as keyof DisasterProtectionSpec] === undefined ? [] : [[field, wanted]],
   );
 }
 
-/** Settings and destination names, as the service saved them or as a configure call asks for them. */
+/**
+ * The settings of a protection and the names for the recovered environment, as the service saved them or as a configure
+ * call contains them.
+ */
 interface Saved {
   readonly settings?: Partial<ProtectionSettings> | undefined;
   readonly warmDestination?: Names | undefined;
@@ -93,8 +101,8 @@ interface Saved {
 type Names = Partial<DestinationNames>;
 
 /**
- * Returns the values that the service shows, by the names of the fields in the spec. `wanted` has the destination names
- * that the spec asks for.
+ * Returns the values that the service shows, under the field names of the spec. `wanted` has the destination names in
+ * the spec; see `namedAlike`.
  */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
@@ -108,8 +116,8 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
 }
 
 /**
- * Ignores createNewApp when the names are compared, if the spec leaves it out and the app already has the name in the
- * spec. A database always gets a new app, so the service may show createNewApp as true.
+ * Drops createNewApp from the comparison of destination names if the app has the name in the spec, unless the spec sets
+ * createNewApp to true. A database always gets a new app, so the service may show true even if the spec says false.
  */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
@@ -117,14 +125,14 @@ function namedAlike(destination: Names, wanted: Names | undefined): Names {
   return isAlike ? { ...destination, createNewApp: false } : destination;
 }
 
-/** Converts the settings of a configure call in the journal to fields of the spec. */
+/** Converts the settings of a configure call to the field names of the spec. */
 function writtenOf(item: Omit<ProtectionItem, 'requestId'>): Fields {
   return observedOf({ settings: item, plannedDestination: item.target }, undefined);
 }
 
 /**
- * True when a configuration may be the effect of a configure call: no setting that the service shows differs from what
- * was sent.
+ * True if a configuration may be the effect of a configure call: every setting that the service shows has the value
+ * that was sent.
  */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const seen = observedOf(configuration, item.target);
@@ -132,15 +140,16 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // If the configure call leaves storage out, the service chooses the storage.
+      // If the configure call contained no storage, the service chose the storage, so any storage is right.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
 }
 
 /**
- * Returns the fingerprints to store after a configure call. If the spec still equals the values that were sent, these
- * are the fingerprints of all fields in the spec. Otherwise they are the fingerprints of the fields that were sent.
+ * Returns the fingerprints to store after a configure call: one for each field that the spec sets. If the spec has
+ * changed since the call was recorded, returns one for each field that was sent instead. A fingerprint shows later
+ * which value was sent.
  */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
@@ -152,7 +161,10 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
   return { generation, prints: Object.fromEntries(prints) };
 }
 
-/** The differences between the spec of a protection and the service, and the fields that the service does not show. */
+/**
+ * The result of comparing the spec of a DisasterProtection with its configuration: the fields that differ, and the
+ * fields that the service does not show.
+ */
 export interface ProtectionDifference {
   readonly differing: readonly string[];
   readonly unsent: readonly string[];
@@ -161,8 +173,8 @@ export interface ProtectionDifference {
 }
 
 /**
- * Compares the spec with a configuration, field by field. A field that the service does not show is compared with the
- * fingerprint of what was last sent.
+ * Compares the spec with a configuration, field by field. If the service does not show a field, compares the value in
+ * the spec with the fingerprint of the value that was last sent.
  */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
   const observed = observedOf(configuration, pass.spec.target);
@@ -187,9 +199,9 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
 }
 
 /**
- * Builds the settings that a configure call sends. A change sends all settings; for each field that the spec leaves
- * out, the call repeats the service's current value. Otherwise the service would set the field to its default. A change
- * of the storage, for example, would need new copies of the data.
+ * Builds the settings that a configure call sends. If the spec leaves a field out, a change repeats the service's
+ * current value. Otherwise the service would set the field to its default, which for the storage would mean new copies
+ * of the data.
  */
 export function itemOf(pass: ProtectionPass, configuration?: ConfigurationItem): Omit<ProtectionItem, 'requestId'> {
   const { spec } = pass;

@@ -20,15 +20,14 @@ import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
 /**
- * Everything from which the next step for a DisasterReset is decided: the spec, what status remembers, and what the
- * service shows.
+ * The input for deciding the next step of a DisasterReset: the spec, what status remembers, and what the service shows.
  */
 type ResetPass = Pass<DisasterResetSpec, DisasterResetFacts>;
 type ResetStep = Step<DisasterResetFacts>;
 
 /**
- * The lists of the service from which a reset is decided: all configurations, and all environments that can be
- * protected.
+ * The lists that the operator needs for deciding about a reset: all configurations, and all sources (environments that
+ * can be protected).
  */
 interface ResetSubject {
   readonly snapshot: Snapshot<ConfigurationItem>;
@@ -71,7 +70,7 @@ function reached(pass: ResetPass, { snapshot }: ResetSubject): readonly Configur
   return [...snapshot.items.values()].filter((one) => isWhole || one.sourceAppEnvId === environmentOf(pass));
 }
 
-/** The stage of a reset that the service has begun but not finished. */
+/** The stage that status shows when the service has begun a reset but not finished it. */
 const cleaning = 'CleanupPending';
 
 /**
@@ -84,8 +83,8 @@ function look(pass: ResetPass, since: number): ResetStep | ResetSubject {
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, read, since);
   const list = drSourcesOf(accountId);
   const sources = pass.view.all(list);
-  // The clean-up that made the service refuse the reset may be visible only in the list of sources (environments that
-  // can be protected). If that list cannot be read, decide without it.
+  // The service may have refused the reset because of a clean-up that only the list of sources (environments that can
+  // be protected) shows. If that list cannot be read, decide without it.
   const isOld = pass.memory.journal?.conflicted !== undefined && sources !== undefined && sources.begunAt < since;
   const again = isOld ? readOf(pass, list, since) : readUnread(pass, [list]);
   return again?.is === 'read' ? again : { snapshot, sources };
@@ -97,8 +96,8 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 }
 
 /**
- * Stalls if the spec gives the environment's id and adoption is not allowed, because the environment may belong to
- * another namespace.
+ * Stalls if the spec names objects of the service by id although the account does not allow this. Such objects may
+ * belong to another namespace.
  */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
@@ -108,8 +107,8 @@ function foreign({ spec, account }: ResetPass): Fence | undefined {
 }
 
 /**
- * Stalls if the reset would also wipe a configuration that the spec does not list, because somebody set up protection
- * again.
+ * Stalls if the reset would also wipe a configuration that the spec does not list, for example because somebody has set
+ * up the protection again.
  */
 function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));
@@ -140,8 +139,8 @@ function misnamed(pass: ResetPass, { sources }: ResetSubject): Fence | undefined
 }
 
 /**
- * Requires that each configuration still has the generation in the spec. If the service has already begun the reset,
- * the generation no longer matters, because a repeated request finishes that reset.
+ * Returns a reason not to send the reset if a configuration does not have the generation in the spec. Once the service
+ * has begun the reset, the generation no longer matters, because a repeated request only finishes that reset.
  */
 function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   if (pass.memory.facts.stage === cleaning) return undefined;
@@ -153,14 +152,15 @@ function moved(pass: ResetPass, { snapshot }: ResetSubject): Fence | undefined {
   return undefined;
 }
 
-/** Returns the configurations in the spec that the service still shows. */
+/** Returns the configurations that the spec of a DisasterReset lists and that the service still shows. */
 function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly ConfigurationItem[] {
   return pinnedOf(spec).flatMap(({ configurationId }) => snapshot.items.get(configurationId) ?? []);
 }
 
 /**
- * Returns a text that tells users what to check in the service, if the reset ends during a clean-up. Returns undefined
- * without a clean-up, or when an activation under way explains the refusal.
+ * Called when a reset must end although the effect of a call is unknown. If a clean-up shows that the call may have
+ * taken effect, returns a text that tells users what to check in the service. Returns undefined without a clean-up, or
+ * if an activation in progress explains why the service refused the reset.
  */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isRefused = pass.memory.journal?.conflicted !== undefined;
@@ -176,14 +176,17 @@ function isActivating(pass: ResetPass, seen: ResetSubject): boolean {
   return pinnedItems(pass, seen).some((item) => activationUnderWay(item) !== undefined);
 }
 
-/** True if the service has begun the reset, or still cleans up one of the configurations or environments to wipe. */
+/**
+ * True if the service has begun the reset but not finished it, or if it is still cleaning up a configuration or an
+ * environment that the reset wipes.
+ */
 function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
   const shown = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)];
   return pass.memory.facts.stage === cleaning || shown.some(({ pendingCleanup }) => cleansUp(pendingCleanup));
 }
 
 /**
- * Interprets a refusal of the reset. If the service refused because of a clean-up, the reset is sent again later, until
+ * Called after the service refused the reset. If the service is still cleaning up, the reset is sent again later, until
  * `validUntil`. Any other refusal is final.
  */
 function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
@@ -199,7 +202,10 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
 }
 
-/** Waits until two lists show none of the configurations in the spec, and the service has cleaned up. */
+/**
+ * Follows an accepted reset: waits until two lists show no configuration from the spec, and until the service has
+ * cleaned up.
+ */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
     const message = 'the service accepted the reset and still lists a configuration in the spec';
@@ -209,8 +215,8 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   const message = 'the configuration is gone';
   const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
-  // A list of sources (environments that can be protected) does not show the clean-up yet if it was read before the
-  // configuration was gone.
+  // The list of sources (environments that can be protected) shows whether a clean-up is pending. If the list was read
+  // before the configuration was gone, it may not show the clean-up yet, so read it again.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   const read = drSourcesOf(pass.account.accountId);
   const { sources } = seen;
@@ -223,8 +229,8 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
 }
 
 /**
- * Returns the environments whose protection the reset wipes, if the service's list of sources (environments that can be
- * protected) contains them.
+ * Returns the sources (environments that can be protected) whose protection the reset wipes, as far as the service
+ * lists them.
  */
 function wipedSources(pass: ResetPass, { sources }: ResetSubject): readonly SourceItem[] {
   const listed = [...(sources?.items ?? [])];
@@ -277,7 +283,7 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   },
 };
 
-/** The DisasterReset kind: removes a protection with everything that belongs to it. */
+/** The DisasterReset kind: removes a protection and the leftovers of its recoveries. */
 export const disasterReset = defineRequest(plan, {
   ...identity,
   claims: (spec) => pinnedOf(spec).map(({ configurationId }) => configurationId),

@@ -46,7 +46,7 @@ const Fields = specInAccount('The protection to wipe, and the time limit for sen
   validUntil: moment('Time after which the request is not sent; at most 24 hours after this resource was created.'),
 });
 
-/** The spec of a DisasterReset, which removes a protection with everything that belongs to it. */
+/** The spec of a DisasterReset, which removes a protection and the leftovers of its recoveries. */
 export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {

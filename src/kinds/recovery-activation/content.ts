@@ -8,15 +8,15 @@ import type { DisasterProtectionFacts as ProtectionFacts } from '../disaster-pro
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 
 /**
- * Everything from which the next step for a RecoveryActivation is decided: the spec, what status remembers, and what
- * the service shows.
+ * The input for deciding the next step of a RecoveryActivation: the spec, what status remembers, and what the service
+ * shows.
  */
 export type ActivationPass = Pass<RecoveryActivationSpec, RecoveryActivationFacts>;
 export type ActivationStep = Step<RecoveryActivationFacts>;
 
 /**
- * The data of the service from which the operator decides about an activation: its configuration, source and recovery
- * point.
+ * What the operator has read from the service to decide about an activation: the configuration, its source (the
+ * protected environment) and the recovery point.
  */
 export interface SeenProtection extends SeenConfiguration {
   readonly source: SourceItem | undefined;
@@ -29,7 +29,7 @@ export function namesOf({ target }: RecoveryActivationSpec): Activation['target'
   return { envName: environmentName.trim(), createNewApp, ...(appName !== undefined && { appName: appName.trim() }) };
 }
 
-/** Returns what the spec asks for, with the field names of the service's API. */
+/** Builds the body of the activation request from the spec, without the request id. */
 function contentOf({ spec, account }: Pick<ActivationPass, 'spec' | 'account'>): Omit<Activation, 'requestId'> {
   const { recoveryPoint } = spec;
   return {
@@ -52,23 +52,26 @@ export function activationId({ spec, account }: Pick<ActivationPass, 'spec' | 'a
 }
 
 /**
- * Builds the body of the activation request. A request id in the journal or in status takes precedence over a computed
- * id.
+ * Builds the body of the activation request. Uses the request id in the journal or in status if there is one, and
+ * computes it otherwise.
  */
 export function bodyOf({ spec, account, memory }: ActivationPass): Activation {
   const requestId = memory.journal?.requestId ?? memory.facts.requestId ?? activationId({ spec, account });
   return { ...contentOf({ spec, account }), requestId };
 }
 
-/** Returns the id of the operation that this request began, if the status of the DisasterProtection has it. */
+/**
+ * Returns the id of the operation that this request began, if the DisasterProtection lists that operation in its
+ * status.
+ */
 export function ownOperationId(pass: ActivationPass): string | undefined {
   const { requestId } = bodyOf(pass);
   return protectionOf(pass)?.operations.find((operation) => operation.requestId === requestId)?.operationId;
 }
 
 /**
- * Returns the DisasterProtection that the spec refers to, with the status fields that an activation needs: the
- * environment, the source and the operations.
+ * Returns what an activation needs to know of its DisasterProtection: the id of the configuration and, from status, the
+ * id of the environment, the names of the environment and the operations.
  */
 export function protectionOf({ spec, referred }: ActivationPass) {
   const found = referred('DisasterProtection', spec.protectionRef.name);

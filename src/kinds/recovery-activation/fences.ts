@@ -1,6 +1,6 @@
 /**
- * Checks, on fresh reads, what must hold before an activation is sent and before it is sent again. The first check that
- * fails ends the request or makes it wait.
+ * Checks, on fresh reads, whether an activation may be sent. All checks are made again before the activation is sent
+ * again. The first check that fails ends the request or makes it wait.
  *
  * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
  */
@@ -42,11 +42,14 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
   );
 }
 
-/** Requires that the protection and the service still have the configuration and the generation that the spec names. */
+/**
+ * Checks that the DisasterProtection still has the configuration in the spec, and that this configuration still has the
+ * generation in the spec. Returns the first reason not to send the activation; undefined if there is none.
+ */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check the reference before any check that can end the request. Only the status of the DisasterProtection shows
-  // whether this request has already begun an operation.
+  // Check first that the DisasterProtection can be found. The other checks may end the request, but only the status of
+  // the DisasterProtection shows whether the request has already begun an operation.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -72,8 +75,8 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
 }
 
 /**
- * Stalls the resource if another activation succeeded or may still succeed. The activation in spec.afterOperationId, and any
- * activation before that one, do not count.
+ * Stalls the request if another activation of the configuration succeeded or may still succeed. Does not count the
+ * activation in spec.afterOperationId, nor any activation before that one.
  */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const why = activated(pass, configuration) ?? alongside(pass, configuration);
@@ -81,21 +84,21 @@ function another(pass: ActivationPass, configuration: ConfigurationItem): Fence 
 }
 
 /**
- * Builds the message for a response that names the operation in spec.afterOperationId. Such a response means that the
- * service began no new operation.
+ * Builds the message for the case that the service responds with the operation in spec.afterOperationId. The service
+ * has then taken the request for a repeated one, and has begun no new operation.
  */
 export function sameRequest(operationId: string): string {
   return `operation ${operationId}, which spec.afterOperationId names, was started by this request itself; to ask for another activation, raise spec.attempt`;
 }
 
-/** Returns the part of a message that says how to activate a configuration again after an earlier activation. */
+/** Returns the part of a message that tells users how to activate a configuration again after an earlier activation. */
 function howToFollow(operationId = "the operation's id"): string {
   return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
 }
 
 /**
- * Builds a message if the service shows another activation of the configuration. Ignores the activation in
- * spec.afterOperationId, and any activation that was over before that one began.
+ * Returns a message if the service shows another activation that made an environment live or may still do so. Does not
+ * count the activation in spec.afterOperationId, nor any activation that was over before that one began.
  */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
@@ -125,8 +128,8 @@ const anew = 'create a DisasterReset, which deletes all recovery points, and rai
 
 /**
  * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. An
- * activation is also over if it began before the result in the configuration was complete, because the service runs one
- * activation at a time.
+ * activation also counts as over if it began before that one was complete, because the service runs one activation at a
+ * time.
  */
 function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
   const { operationId, startedAt } = activity;
@@ -135,15 +138,17 @@ function isCovered(activity: DrOperation, named: string, configuration: Configur
   if (activationResult === undefined) return false;
   const began = Date.parse(startedAt ?? '');
   const completed = Date.parse(activationResult.completedAt ?? '');
-  // A history entry without an id may be the activation in spec.afterOperationId itself. It is certainly another
-  // activation only if it began after the result was complete.
+  // A history entry without an id may itself be the activation in spec.afterOperationId. It certainly is another
+  // activation only if it began after that one was complete.
   return operationId === undefined ? !(began > completed) : began < completed;
 }
 
 /**
- * Builds a message if the history shows activations without an id that no RecoveryActivation of this cluster explains.
- * The RecoveryActivation whose operation is in spec.afterOperationId explains one history entry with the same cutoff.
- * So does each finished RecoveryActivation that was accepted before that one.
+ * The history may show activations without an id. Returns a message if one of them cannot be matched to a
+ * RecoveryActivation in this cluster; otherwise undefined.
+ *
+ * A RecoveryActivation matches one history entry with the same cutoff time. Only these RecoveryActivations count: the
+ * one whose operation is in spec.afterOperationId, and finished ones that were accepted before that one.
  */
 function nameless(
   pass: ActivationPass,
@@ -157,7 +162,8 @@ function nameless(
     (one) =>
       operationIn(configuration, one.id) === undefined && (one === named || (one.finished && isBehind(one, named))),
   );
-  // Two RecoveryActivations may have the same operation, so count each operation once.
+  // Two RecoveryActivations may have the same operation, which has only one entry in the history. So count each
+  // operation once.
   const moments = [...new Map(known.map((one) => [one.id, cutoffOf(one)])).values()];
   const isUnexplained = ({ cutoffAt }: DrOperation, index: number) => {
     const before = entries.slice(0, index).filter((entry) => sameMoment(entry.cutoffAt, cutoffAt));
@@ -176,8 +182,8 @@ function cutoffOf({ spec }: Related): string | undefined {
 }
 
 /**
- * Builds the message about another RecoveryActivation of this cluster that was accepted and has not ended, even if no
- * list shows its operation yet.
+ * Looks for another RecoveryActivation of this configuration that the service accepted, that has not ended, and whose
+ * operation the list does not show yet. Returns a message about it; undefined if there is none.
  */
 function alongside({ related, spec }: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { configurationId, afterOperationId = '' } = spec;
@@ -198,7 +204,10 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   return `the service accepted ${other.name}, and does not show its operation; ${instead}`;
 }
 
-/** True if `one` was accepted before `later`. Then `one` has ended, because the service runs one activation at a time. */
+/**
+ * True if the service accepted `one` before `later`. If so, `one` has ended, because the service runs only one
+ * activation at a time.
+ */
 function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
@@ -235,7 +244,10 @@ function destinationInWords(destination: DestinationNames): string {
   return `environment "${envName ?? ''}"${app}, as status.warmDestination of the protection says`;
 }
 
-/** Requires that the service lists the recovery point now, with exactly the cutoff time in the spec. */
+/**
+ * Returns a reason not to send the activation if the service no longer lists the recovery point, or lists it with
+ * another cutoff time or generation than the spec.
+ */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
   if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);

@@ -1,6 +1,6 @@
 /**
- * Recognises the activation that this resource began: by the id of the operation, by its result, or as the effect of a
- * call whose response was lost.
+ * Finds out which activation in the service this resource began. The activation is recognised by the id of the
+ * operation, by its result, or because it is new and fits a call whose response was lost.
  *
  * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
  */
@@ -22,8 +22,8 @@ import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.t
 export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /**
- * Finds the activation that this resource began, if status does not have it yet: by its id, by its result, or as the
- * effect of a call whose response was lost.
+ * Looks for the activation that this resource began, if status does not name it yet. The activation is recognised by
+ * its id, by its result, or because it is new and fits a call whose response was lost.
  */
 export function trace(
   pass: ActivationPass,
@@ -47,8 +47,8 @@ export function trace(
 }
 
 /**
- * Records that this resource began an operation. `Presumed` means that no response of the service named the operation.
- * In that case the result of the operation must still match the recovery point and the names in the spec.
+ * Records that this resource began an operation. `Presumed` means that no response of the service named the operation,
+ * so its result must still match the recovery point and the names in the spec.
  */
 export function adopted(
   pass: ActivationPass,
@@ -59,7 +59,8 @@ export function adopted(
 }
 
 /**
- * True for a result with the recovery point and cutoff in the spec, unless the result belongs to an earlier activation.
+ * True if a result has the recovery point and the cutoff time in the spec, and does not belong to an earlier
+ * activation.
  */
 export function isOfPoint({ spec, memory }: ActivationPass, { operationId, pointId, cutoffAt }: Result): boolean {
   const { recoveryPoint, afterOperationId, attempt = 1 } = spec;
@@ -69,8 +70,9 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * True if the recovered environment has the names in the spec; undefined if the service does not show its names.
- * Without createNewApp the environment belongs to the source's app, except for a database, which always gets a new app.
+ * True if the recovered environment has the names in the spec; undefined if the service does not show its names. If the
+ * spec does not ask for a new app, the app may be the source's app or, for a database, the new app with the name in the
+ * spec.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -89,8 +91,8 @@ export function namesMatch(
 }
 
 /**
- * Returns the id of a new activation with the cutoff in the spec. If the service shows no cutoff for an activation,
- * returns its id only if the service has accepted this resource's request.
+ * Returns the id of a new activation that has the cutoff time in the spec. If the service shows no cutoff time, the
+ * activation counts only after the service has accepted this resource's request.
  */
 export function newActivationId(
   pass: ActivationPass,
@@ -107,7 +109,7 @@ export function newActivationId(
   );
 }
 
-/** True for an operation that this resource may have begun and that may have made an environment live. */
+/** True if this resource may have begun an operation, and that operation may have made an environment live. */
 function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): boolean {
   const { kind, cutoffAt } = operation;
   const isOther = endedInVain(operation) || (kind !== undefined && !isActivation(operation));
@@ -115,8 +117,9 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
 }
 
 /**
- * Returns a text that tells users what to check in the service, if an operation or a result may come from a call whose
- * response was lost. Returns undefined if the service shows no such operation or result.
+ * Called when an activation request must end although the effect of a call is unknown. Returns a text that tells users
+ * what to check in the service, if the configuration is gone, or if it shows an operation or a result that may come
+ * from the call. Otherwise returns undefined.
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;

@@ -48,8 +48,8 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   const { configuration } = found;
   const sources = drSourcesOf(accountId);
   const listed = pass.view.one(sources, configuration?.sourceAppEnvId ?? protectionOf(pass)?.appEnvId ?? '');
-  // The list of sources (environments that can be protected) shows the names of a recovered environment. If the list
-  // was read before the activation's result, it may not contain the recovered environment yet.
+  // The names of a recovered environment are in the list of sources (environments that can be protected). A list that
+  // was read before the activation had a result may not contain these names yet, so a newer list is needed.
   const needed = configuration?.activationResult === undefined ? Number.NEGATIVE_INFINITY : found.snapshot.begunAt;
   const isOld = listed === undefined || listed.snapshot.begunAt < needed;
   if (isOld && pass.view.problem(sources) === undefined) return readOf(pass, sources, needed);
@@ -90,8 +90,9 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 }
 
 /**
- * True if the history shows the operation, and does not show that it failed. A history entry without an id is taken for
- * the operation if it has the cutoff in the spec, and an outcome that is not a failure.
+ * True if the history shows that the operation may have made an environment live: it did not fail, and if it ended, it
+ * has an outcome. An entry without an id also counts if it has the cutoff time in the spec and an outcome that is not a
+ * failure.
  */
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
@@ -108,11 +109,12 @@ function mayBeLive({ memory, spec }: ActivationPass, configuration: Configuratio
   );
 }
 
-/** After this number of failed steps in a row, it may be possible to discard the activation. */
+/** After this many consecutive failed steps, the service may allow a discard of the activation. */
 const discardAfterSteps = 6;
 
 /**
- * Builds the message about the operation that the service works on, and about how to end it if its steps keep failing.
+ * Builds the message about the operation that the service works on. If steps of the operation have failed, the message
+ * also says how to end the operation.
  */
 function working(configuration: ConfigurationItem, id: string): string {
   const { phase, failedSteps = 0 } = operationIn(configuration, id) ?? {};
@@ -126,8 +128,8 @@ function working(configuration: ConfigurationItem, id: string): string {
 }
 
 /**
- * True if an earlier list contained the operation of this request. If later lists no longer contain the operation, it
- * has ended.
+ * True if the service has shown the operation of this request before. If it no longer shows the operation, the
+ * operation has ended.
  */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
@@ -136,9 +138,9 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Decides from the result of an activation whether this recovery request has succeeded. If no response named the
- * operation of the request, the recovery point and the names in the result must also equal the spec. While the service
- * does not show the names, the request waits.
+ * Decides from the result of an activation whether this request has succeeded. Usually a response has named the
+ * operation of the request, and then the id of the operation decides. Otherwise the recovery point and the names in the
+ * result must equal the spec; the request waits while the service does not show the names.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
@@ -165,8 +167,8 @@ function promoted(pass: ActivationPass, result: Result): ActivationStep {
 }
 
 /**
- * Ends an accepted activation once two lists, far enough apart, show that the service no longer works on the activation
- * and has no result for it.
+ * Ends an accepted activation if two lists, read some time apart, show that the service no longer works on it and has
+ * no result for it.
  */
 function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { id } = pass.memory;
@@ -187,7 +189,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unsure !== undefined) return unsure;
   const again = 'to try again, raise spec.attempt: the service answers the same request with the same operation';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
-  // The activation may have made the environment live before the configuration was removed, so the outcome is unknown.
+  // The activation may have made the environment live before the configuration was removed. So the outcome is unknown.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
   return ended(pass, never('OperationFailed', `${message}${said}`));
 }

@@ -29,23 +29,28 @@ import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
 /**
- * Everything from which the next step for a RecoveryValidation is decided: the spec, what status remembers, and what
- * the service shows.
+ * The input for deciding the next step of a RecoveryValidation: the spec, what status remembers, and what the service
+ * shows.
  */
 type ValidationPass = Pass<RecoveryValidationSpec, RecoveryValidationFacts>;
 type ValidationStep = Step<RecoveryValidationFacts>;
 
-/** True for an operation that the service shows as a validation. */
+/**
+ * True if the service shows that the operation is a validation. False if it does not show the kind of the operation.
+ */
 function isValidation({ kind }: DrOperation): boolean {
   return kind !== undefined && /validat/i.test(kind);
 }
 
-/** A validation that shows no change for this long ends with an unknown outcome. */
+/**
+ * If a validation is no longer active and has shown neither an end nor any change for this long, its request ends with
+ * an unknown outcome.
+ */
 const patienceMs = 3_600_000;
 
 /**
- * Tolerance for clocks that differ: a validation may show a start this much before the journal entry and still be the
- * effect of the call.
+ * Because clocks differ, a validation may be the effect of the call even if the service shows that it started up to
+ * this long before the journal entry was written.
  */
 const slackMs = 5_000;
 
@@ -55,8 +60,8 @@ function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
 }
 
 /**
- * Builds the body of the validation request. The generation is the one in the journal if the journal has a body,
- * otherwise the generation of the configuration.
+ * Builds the body of the validation request. The generation comes from the body in the journal if there is one,
+ * otherwise from the configuration.
  */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;
@@ -83,8 +88,8 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
 }
 
 /**
- * Waits for the end of any active operation, unless the operation only keeps a warm standby, or may be the effect of
- * this request.
+ * Waits while another operation on the configuration is active. Does not wait for an operation that only keeps a warm
+ * standby, nor for one that this request may have begun.
  */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);
@@ -120,7 +125,8 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
 }
 
 /**
- * Decides how the request ends from the outcome of its validation. An unknown outcome is neither success nor failure.
+ * Returns the end of the request that follows from the outcome of its validation. An outcome that the operator does not
+ * know is neither success nor failure.
  */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
@@ -147,8 +153,8 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
 }
 
 /**
- * Finds a validation that no other resource claims, and that began after the journal entry was written. The operator
- * takes this validation for the effect of the call whose response was lost.
+ * Finds a validation that began after the journal entry was written and that no other resource claims. If the response
+ * to the call was lost, the operator assumes that the call began this validation.
  */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
@@ -161,7 +167,10 @@ function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<Re
   return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
 }
 
-/** Returns the status fields after the service accepted a validation with this request body. */
+/**
+ * Returns the status fields of a validation request that the service has accepted. The request id and the generation
+ * come from the request body.
+ */
 function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): RecoveryValidationFacts {
   const { requestId, expectedGeneration: configurationGeneration } = body;
   return { ...accepted(pass, phase), requestId, configurationGeneration };
@@ -206,8 +215,8 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
 /** The RecoveryValidation kind: tries out a recovery once, in isolation. */
 export const recoveryValidation = defineRequest(plan, {
   ...identity,
-  // The DisasterProtection looks up RecoveryValidations by the id of its configuration. While a validation call may
-  // still have an effect, it sends no new settings, because they would end the validation.
+  // The DisasterProtection finds its RecoveryValidations by the id of its configuration. It delays new settings while
+  // the outcome of a validation call is unknown, because new settings would end the validation.
   made: ({ configurationId }) => (configurationId === undefined ? [] : [configurationId]),
   always: ['Scheduled'],
   moving: ['observedTime'],

@@ -1,4 +1,7 @@
-/** Decides if a dangerous request may be sent now, from the flags of the operator, three clocks, and `validUntil`. */
+/**
+ * Decides if a dangerous request may be sent now. The operator's flags must allow it, and `validUntil` must not have
+ * passed by any of three clocks (operator, Kubernetes, service).
+ */
 import { isoSeconds } from '../../base/time.ts';
 import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -24,9 +27,9 @@ export function notYet(reason: Reason, message: string): Fence {
 }
 
 /**
- * Stalls a request that the operator may not send, because the flag for it is not set or because the resource was
- * created before this process started. A request in the journal goes on, because the process that recorded it was
- * allowed to send it.
+ * Stalls a request that the operator must not send: the flag for it is not set, or its resource was created before this
+ * process started. The age does not matter if the request is already in the journal, because the process that recorded
+ * it was allowed to send it.
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
@@ -38,15 +41,18 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   return never('ActivationDisabled', message);
 }
 
-/** Waits while an object that the spec refers to does not exist or has no id yet. Meanwhile the request may expire. */
+/**
+ * Waits while the object that the spec refers to does not exist or has no id in the service yet. Stalls if the request
+ * expires in the meantime.
+ */
 export function unreferred(
   pass: Pass,
   { kind, name, field }: ReferenceNeed,
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Do not read the service only to learn its time, because the clocks of the operator and of Kubernetes also show when
-  // the request has expired.
+  // Do not read the service only to learn the time on its clock: the clocks of the operator and of Kubernetes also show
+  // when the request has expired.
   const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
@@ -54,8 +60,8 @@ export function unreferred(
 }
 
 /**
- * Stalls once any of the three clocks (operator, Kubernetes, service) is past validUntil; waits while these clocks
- * disagree.
+ * Stalls the request once `validUntil` has passed by any of three clocks (operator, Kubernetes, service), or if it is
+ * too far in the future. Waits while these clocks disagree.
  */
 export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
   const { subject, wallMs, clusterMs, monotonicMs } = pass;

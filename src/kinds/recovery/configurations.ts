@@ -1,4 +1,7 @@
-/** Reads one configuration from the service's list, for recovery requests about that configuration. */
+/**
+ * Finds a configuration in the service's list for recovery requests, and answers questions about it, such as which
+ * operation is active or whether the configuration is gone.
+ */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
@@ -14,15 +17,18 @@ import { never, notYet, type Fence } from './approval.ts';
 import type { ValidationCleanup } from './schema.ts';
 
 /**
- * The configuration that was looked for, and the complete list in which it was looked for. The configuration is
- * undefined if the list does not contain it.
+ * The result of looking up a configuration in a complete list. `configuration` is undefined if the list does not
+ * contain it.
  */
 export interface SeenConfiguration {
   readonly snapshot: Snapshot;
   readonly configuration: ConfigurationItem | undefined;
 }
 
-/** Looks for a configuration in a list whose read began at or after `since`. */
+/**
+ * Returns a configuration, together with the list in which it was looked up. If that list was not read at `since` or
+ * later, returns a step that reads it.
+ */
 export function lookAt(pass: Pass, configurationId: string, since: number) {
   const read = drConfigurationsOf(pass.account.accountId);
   const found = pass.view.one(read, configurationId);
@@ -30,13 +36,13 @@ export function lookAt(pass: Pass, configurationId: string, since: number) {
   return { snapshot: found.snapshot, configuration: found.item } satisfies SeenConfiguration;
 }
 
-/** Returns an operation of a configuration as the newest list shows it. */
+/** Returns an operation of a configuration from the newest list of the service. */
 export function shownOperation(pass: Pass, configurationId: string, operationId: string | undefined) {
   const configuration = shownConfiguration(pass, configurationId);
   return configuration && operationIn(configuration, operationId);
 }
 
-/** Returns a configuration as the newest list shows it. */
+/** Returns a configuration from the newest list of the service. */
 export function shownConfiguration({ view, account }: Pass, configurationId: string): ConfigurationItem | undefined {
   return view.one(drConfigurationsOf(account.accountId), configurationId)?.item;
 }
@@ -76,8 +82,8 @@ export function operationsOf(configuration: ConfigurationItem): readonly DrOpera
 }
 
 /**
- * Returns the id of the first operation that `fits` accepts and that is new. An operation is new if the journal entry
- * does not list it as existing before the call, and no other resource claims it.
+ * Returns the id of the first new operation for which `fits` is true. An operation is new if it did not exist before
+ * the call, according to the journal entry, and if no other resource claims it.
  */
 export function newOperationId(
   { memory, claimant }: Pass,
@@ -91,7 +97,7 @@ export function newOperationId(
   )?.operationId;
 }
 
-/** Describes an operation for messages by its id. */
+/** Returns the text that messages use for an operation: the word `operation` and its id. */
 export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
   return `operation ${operationId ?? '(the service does not show the id)'}`;
 }
@@ -100,8 +106,8 @@ export function operationInWords({ operationId }: Pick<DrOperation, 'operationId
 export function activationUnderWay(configuration: ConfigurationItem): DrOperation | undefined {
   const active = activeOf(configuration);
   if (active === undefined || !isActivation(active)) return undefined;
-  // The operation of a warm standby may show a cutoff too, so a cutoff alone does not prove that an operation is an
-  // activation.
+  // A cutoff time alone does not prove that an operation is an activation, because the operation that keeps a warm
+  // standby may show a cutoff time too.
   const isStandby = active.kind === undefined && isSettledStandby(configuration);
   return isStandby ? undefined : active;
 }
@@ -133,19 +139,25 @@ export function shows(configuration: ConfigurationItem | undefined, operationId:
   );
 }
 
-/** True for an activation. If no kind is shown, an activation is recognised by its cutoff, which only activations have. */
+/**
+ * True if an operation is an activation. If the service does not show the kind of the operation, the operation counts
+ * as an activation when it shows a cutoff time. The operation of a warm standby may show one too; see
+ * `activationUnderWay`.
+ */
 export function isActivation({ kind, cutoffAt }: Partial<DrOperation>): boolean {
   return kind === undefined ? cutoffAt !== undefined : /activat/i.test(kind);
 }
 
-/** True for an operation that ended without a live environment. */
+/**
+ * True if an operation ended without making an environment live: it failed, or was discarded, superseded or cancelled.
+ */
 export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
 
 /**
- * True if an activation was over before the activation `later` began: it has an end before that moment, or an earlier
- * start. An earlier start is enough, because the service begins no activation while another is in progress.
+ * True if an activation was over before the activation `later` began: it ended before that moment, or at least started
+ * before it. The earlier start is enough, because the service begins no activation while another is in progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -153,7 +165,7 @@ export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOper
   return Date.parse(endedAt ?? '') <= began || Date.parse(startedAt ?? '') < began;
 }
 
-/** Returns the clean-up after a validation, with the field names of status. */
+/** Converts the clean-up after a validation to the field names of status. */
 export function cleanupFacts({ validationCleanup: shown }: DrOperation): ValidationCleanup | undefined {
   const { observedAt: observedTime, ...rest } = shown ?? {};
   return shown && { observedTime, ...rest };
@@ -164,16 +176,19 @@ export function cleansUp(cleanup: PendingCleanup | undefined): boolean {
   return (cleanup?.pendingCount ?? 0) > (cleanup?.retainedDiskCount ?? 0);
 }
 
-/** True if two texts mean the same moment, whichever way the times are written. */
+/** True if two texts give the same point in time, even in different formats. */
 export function sameMoment(a: string | undefined, b: string | undefined): boolean {
   if (a === undefined || b === undefined) return false;
   return a === b || Date.parse(a) === Date.parse(b);
 }
 
-/** Minimum time between the two lists that prove that an object is gone. */
+/** An object counts as gone only if two lists, read at least this far apart, do not contain it. */
 export const provenApartMs = 10_000;
 
-/** Waits until two complete lists, far enough apart, prove that an object is gone; returns undefined once they do. */
+/**
+ * Waits until two lists prove that an object is gone. Returns undefined once they do. The lists must be complete, and
+ * must be read at least `apartMs` apart.
+ */
 export function provenTwice(
   pass: Pass,
   { begunAt }: Snapshot,
@@ -186,22 +201,22 @@ export function provenTwice(
 }
 
 /**
- * Waits until two lists prove that a missing configuration is gone; returns undefined once they do. While the account
- * is frozen, waits in any case.
+ * Waits until two lists prove that a missing configuration is gone, and until the account is not frozen. Then returns
+ * undefined.
  */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);
 }
 
-/** Ends a recovery request because its configuration is gone. Before that, waits until two lists prove it. */
+/** Waits until two lists prove that the configuration of a recovery request is gone, then ends the request. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
   const message = `the service shows no configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 
 /**
- * Requires that the DisasterProtection still has the configuration that the spec names. If the DisasterProtection was
- * deleted or has no configuration, the check passes.
+ * Stalls the request if its DisasterProtection now has another configuration than the one in the spec. Returns
+ * undefined if the DisasterProtection was deleted or has no configuration.
  */
 export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: string } }>, configurationId: string) {
   const { name } = pass.spec.protectionRef;
@@ -211,8 +226,8 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
 }
 
 /**
- * Requires that the configuration has the generation in the spec. A newer generation ends the request. With an older
- * one the operator waits, because the list may be out of date.
+ * Returns a reason not to send the request if the configuration does not have the generation in the spec. A newer
+ * generation ends the request. An older one only delays it, because the list may be out of date.
  */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;

@@ -1,9 +1,9 @@
 /**
- * Sends a recovery request once: the steps that validation, activation, discard and reset share.
+ * Sends a recovery request once. Validation, activation, discard and reset share these steps.
  *
- * Guarantees: the request is recorded in status before the last reads of the service. All checks are made again before
- * the request is sent, and before it is sent again. While the outcome of a call is unknown, either the same bytes are
- * sent again or nothing is sent. The end of a request is final.
+ * Guarantees: a request is first recorded in status, then the service is read again, and only then is the request sent.
+ * All checks are made before each attempt. While the outcome of a call is unknown, either the same bytes are sent again
+ * or nothing is sent. The end of a request is final.
  *
  * Why: docs/design/recovery-requests.md
  */
@@ -36,7 +36,7 @@ import type { RequestFacts } from './schema.ts';
 import { atStage, stageNotices, stageOfReceipt } from './stages.ts';
 import { inSpecWords, recoveryWords } from './words.ts';
 
-/** The data of the service from which the operator decides about a recovery request. */
+/** What the operator has read from the service to decide about a recovery request. */
 interface Seen {
   readonly snapshot: Snapshot;
   readonly configuration?: ConfigurationItem | undefined;
@@ -55,7 +55,7 @@ interface RequestSpec {
   readonly validUntil?: string;
 }
 
-/** Everything from which the next step for a recovery request of any kind is decided. */
+/** The input for deciding the next step of a recovery request of any kind. */
 type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
@@ -68,79 +68,93 @@ export interface OncePlan<
 > {
   /** The name of the request in messages, in lower case, such as `activation`. */
   readonly noun: string;
-  /** The name of the operation in the journal, a verb such as `activate`. */
+  /** The name that the journal gives to the operation: a verb such as `activate`. */
   readonly operation: string;
   /**
-   * Returns the permission that a flag of the operator must give before the request is sent; without this function no
-   * flag is needed.
+   * Returns which permission the operator's flags must give before the request is sent. If this function is not given,
+   * no flag is needed.
    */
   power?(spec: Spec): 'activation' | 'accountReset';
   /**
-   * Returns the Kubernetes object that must exist when the request is sent; without this function, that is the
-   * DisasterProtection in the spec.
+   * Returns a reference to the Kubernetes object that must exist when the request is sent. If this function is not
+   * given, that object is the DisasterProtection in spec.protectionRef.
    */
   refersTo?(spec: Spec): ReferenceNeed | undefined;
   /** Returns the status fields that are known before the service is read. */
   facts(pass: Pass<Spec, Facts>): Partial<Facts>;
   /**
-   * Reads from the service everything that the operator needs to decide about the request. The reads must begin at or
-   * after `since` (monotonic time).
+   * Reads from the service everything that the operator needs to decide about the request. At least the list of
+   * configurations must have been read at `since` or later (monotonic time).
    */
   look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Sight;
-  /** Finds an operation that this request has already begun, and returns what status remembers of the operation. */
+  /**
+   * Looks for an operation that this request has already begun. Returns what status must remember of that operation;
+   * undefined if there is none.
+   */
   trace(pass: Pass<Spec, Facts>, seen: Sight): Partial<Memory<Facts>> | undefined;
-  /** Returns the first reason not to send the request now. A stall is final; a wait may end. */
+  /**
+   * Returns the first reason not to send the request now: a stall ends the request, a wait only delays it. Returns
+   * undefined when the request may be sent.
+   */
   fence(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts> | undefined;
   /**
-   * Called when `validUntil` has passed. If the service shows that it works on the request, returns a step that goes on
-   * with the request. Otherwise the request ends.
+   * Called when the request must not be sent because `validUntil` has passed or the clocks disagree; `late` is that
+   * reason. If the service shows that it is working on the request, returns a step that waits for the result. Otherwise
+   * returns undefined, and `late` applies.
    */
   outlasts?(pass: Pass<Spec, Facts>, seen: Sight, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Sight): Sent;
   /**
-   * Returns the id of the object for which only one request of this kind may be under way; without this function, that
-   * object is the configuration.
+   * Only one request of this kind may be in progress for the same object at a time. Returns the id of that object. If
+   * this function is not given, that object is the configuration.
    */
   subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
   /** Returns the changes of status after a successful response; undefined when the response cannot be parsed. */
   committed(pass: Pass<Spec, Facts>, answer: unknown, body: Sent): Partial<Memory<Facts>> | undefined;
-  /** Interprets the service's refusal of the request; without this function every refusal is final. */
+  /**
+   * Returns the next step after the service refused the request. If this function is not given or returns undefined,
+   * the refusal is final.
+   */
   refused?(pass: Pass<Spec, Facts>, seen: Sight, no: No): Step<Facts> | undefined;
   /**
-   * Returns a text that tells users what to check in the service, if the call may have taken effect although no read
-   * proves it. Returns undefined if the service shows no sign of such an effect.
+   * Called when the request must end although the effect of a call is unknown. Returns a text that tells users what to
+   * check in the service, if the call may have taken effect. Returns undefined if the service shows no sign of an
+   * effect.
    */
   untold?(pass: Pass<Spec, Facts>, seen: Sight): string | undefined;
   /**
-   * Follows an accepted request until its end. Not called while the account is frozen and the configuration is missing
-   * from the list.
+   * Decides the next step of an accepted request until the request ends. Not called while the account is frozen and the
+   * list does not contain the configuration.
    */
   follow(pass: Pass<Spec, Facts>, seen: Sight): Step<Facts>;
   /** Returns the status fields that show the progress of the recovery request. */
   shown(pass: Pass<Spec, Facts>): Facts;
-  /** Builds the conditions besides Accepted and Succeeded. */
+  /** Builds the conditions that this kind has in addition to Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
-  /** The conditions besides Accepted and Succeeded for a request whose outcome stays unknown. */
+  /** The conditions, in addition to Accepted and Succeeded, of a request that ends with an unknown outcome. */
   readonly untoldConditions?: readonly OwnCondition[];
 }
 
-/** A refusal of a request by the service, and the time after which no earlier call of the request can arrive. */
+/**
+ * The service's refusal of a request, with the time after which earlier calls of the request can no longer arrive at
+ * the service.
+ */
 export interface No {
   readonly words: string;
   /**
-   * True if no earlier call of the request can arrive at the service any more, or if the request must not be sent
-   * again.
+   * True if no earlier call of the request can arrive at the service any more, or if a check forbids sending the
+   * request again.
    */
   readonly isOver: boolean;
-  /** The time after which no earlier call of the request can arrive at the service any more, as text for messages. */
+  /** The time after which no earlier call of the request can arrive at the service any more, formatted for messages. */
   readonly until: string;
 }
 
 /**
- * What each kind of recovery request defines itself: its identity, such as its name and its schemas, and the parts that
- * replace the common definition.
+ * What each kind of recovery request defines itself: its name, its schemas and its other identity fields, and the parts
+ * in which it differs from the common definition.
  */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
@@ -173,17 +187,17 @@ export function defineRequest<
   });
 }
 
-/** Returns the Kubernetes object that must exist when a recovery request is sent. */
+/** Returns the reference to the Kubernetes object that must exist when a recovery request is sent. */
 function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
   return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
 }
 
-/** Builds the reference to the DisasterProtection that a recovery request is about. */
+/** Builds the reference to the DisasterProtection in spec.protectionRef of a recovery request. */
 export function protectionNeed({ name }: { readonly name: string }): ReferenceNeed {
   return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
 }
 
-/** Maximum age of the lists from which the operator decides whether to send a call. */
+/** A list must not be older than this when the operator decides whether to send a call. */
 const freshMs = 15_000;
 /** Pause before the same request is sent again after its response was lost. */
 const resendMs = 15_000;
@@ -217,8 +231,9 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * Returns a point in time: a list may decide about a request only if its read began at that time or later. Before a
- * call, the list must be recent. After a refusal or a lost response, the read must have begun later than that.
+ * A decision about a request needs a read that began at or after a certain time, which this function returns. Before a
+ * call, the read must be recent. After a refusal or a lost response, it must have begun later than the refusal or the
+ * loss.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -228,8 +243,8 @@ function sinceWhen(pass: AnyPass): number {
 }
 
 /**
- * Returns the time at which this process got the response to the call in the journal, or gave up waiting for the
- * response. A list that was read earlier may not show the effect of the call.
+ * Returns the time at which this process received the response to the call in the journal, or stopped waiting for it. A
+ * list that was read before that time may not show the effect of the call.
  */
 function answeredAt({ memory, notes, askedAt }: AnyPass): number {
   const isSent = memory.journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
@@ -237,8 +252,8 @@ function answeredAt({ memory, notes, askedAt }: AnyPass): number {
 }
 
 /**
- * Adds the time from `answeredAt` to the notes of a step. A step that sends a new call gets no such note, because the
- * time belongs to the response of the earlier call.
+ * Adds to the notes of a step the time at which the response to the last call arrived, so that later steps know this
+ * time. A step that sends another call gets no such note, because that call will have its own response.
  */
 function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
   const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
@@ -248,12 +263,12 @@ function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
 }
 
 /**
- * Reasons for a wait that may end at any moment. With these reasons, the service is read again soon; with others, the
- * usual poll interval is enough.
+ * Reasons for waits that may end at any moment. A request that waits for one of these reasons reads the service again
+ * soon. For other reasons, the usual poll interval is enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
-/** Reads the service often while a recovery request is under way. */
+/** Makes a waiting step read the service again after a few seconds while a recovery request is in progress. */
 function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep {
   if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
@@ -261,7 +276,7 @@ function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep 
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
 }
 
-/** Makes a waiting step read a list again, as soon as the newest version of the list is some seconds old. */
+/** Makes a waiting step read a list again once the last read of the list is some seconds old. */
 export function lookingAgain<Facts>(
   { monotonicMs }: Pick<Pass, 'monotonicMs'>,
   wait: Extract<Step<Facts>, { is: 'wait' }>,
@@ -274,8 +289,8 @@ export function lookingAgain<Facts>(
 }
 
 /**
- * Drops the note that an earlier list did not contain an object, unless the step brings its own notes. An object is
- * proved gone only if two lists in a row do not contain it.
+ * Unless a step brings its own notes, removes the note that an earlier list did not contain an object. An object is
+ * proved gone only if two consecutive lists do not contain it.
  */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
@@ -299,8 +314,8 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
 }
 
 /**
- * Waits while lists may be too old to show the operation of an accepted request. Gives up when two lists, at least `horizonMs`
- * apart, do not show the operation.
+ * Waits for a list that shows the operation of an accepted request, because lists may lag behind. Returns undefined
+ * once two lists, read at least `horizonMs` apart, do not show the operation.
  */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
@@ -318,17 +333,17 @@ export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<un
 }
 
 /**
- * True if the service has responded to the call in the journal. Then the outcome of the call is known, and the journal
- * entry only makes other requests wait.
+ * True if the service has accepted the request and named its operation. The outcome of the call in the journal is then
+ * known, and the journal entry stays only so that other requests wait.
  */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
- * Removes the journal entry of an accepted request, so that other requests no longer wait for it. This happens once a
- * list shows the operation, because from then on the service itself refuses other requests. It also happens once a list
- * was read so late that it would have to show the operation.
+ * Removes the journal entry of an accepted request when the entry is no longer needed. The entry makes other requests
+ * wait until a list shows the operation; from then on, the service itself refuses other requests. The entry is also
+ * removed once a list is so recent that it would have to show the operation.
  */
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
@@ -363,7 +378,7 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   return plan.fence(pass, seen) ?? aloneFence(plan, pass);
 }
 
-/** True when the journal entry carries exactly the body that the spec asks for. */
+/** True if the body in the journal entry is exactly the body that the spec asks for. */
 function isWhole(body: object, journal: JournalEntry): boolean {
   return canonicalJson(writtenBody(journal)) === canonicalJson(body);
 }
@@ -374,7 +389,7 @@ function takeUp(plan: OncePlan, pass: AnyPass): AnyStep {
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
-/** Makes every check before the first call, then writes the journal entry for the call. */
+/** Makes all checks for a request that was never sent. If they pass, writes the call to the journal. */
 function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
@@ -404,13 +419,17 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
 }
 
 /**
- * Waits while the account is frozen because objects are missing, or while calls of a previous leader may still arrive.
+ * Waits while the account is frozen because objects are missing. After a change of leader, also waits until calls of
+ * the previous leader can no longer arrive.
  */
 function sightLostOrTakingOver(pass: Pass): Fence | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
-/** Waits while another request about the same object is under way. */
+/**
+ * Waits while another request of the same kind for the same configuration is in progress. For a reset, the environment
+ * or the account takes the place of the configuration.
+ */
 function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
@@ -419,8 +438,8 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 }
 
 /**
- * If the service shows that a request without a requestId is done, delays the end of the request until no call of it
- * can arrive any more.
+ * A late call without a requestId would be carried out as a new request. So if the service shows that such a request is
+ * done, waits until none of its calls can arrive any more. Returns undefined when the request may end.
  */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
@@ -431,8 +450,8 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
 }
 
 /**
- * Decides what to do about the open call in the journal: the call was never sent, was refused, or its response was
- * lost.
+ * Decides the next step while the journal holds a call: the call was not sent yet, the service refused it, or its
+ * response was lost.
  */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
@@ -456,13 +475,14 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   const held = sightLostOrTakingOver(pass);
   if (held !== undefined) return held;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
-  // Without a requestId the service would take a repeated request for a new one.
+  // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
+  // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
-  // After a restart, the operator does not know whether the call was sent.
+  // If the note `sentAt` is absent, this process has not sent the call, but an earlier process may have.
   const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
   if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
-  // `fenceOf` has checked that the body in the journal entry equals the body that the spec asks for, so the cast is
-  // safe.
+  // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
+  // asks for.
   const body = writtenBody(journal) as Body;
   const isDangerous = plan.power !== undefined;
   return {
@@ -482,16 +502,16 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
 }
 
 /**
- * True if the call in the journal may have been sent. After a restart, the operator does not know how often it has sent
- * the call, and so takes it as sent.
+ * True if the call in the journal may have been sent. After a restart, the operator does not know how often it sent the
+ * call, so it assumes that the call was sent.
  */
 export function wasSent({ memory, notes }: Pass): boolean {
   return memory.journal !== undefined && notes['tries'] !== 0;
 }
 
 /**
- * Decides how a request ends if it is not known whether a call took effect. If a call without a response may have had
- * an effect, the request ends with an unknown outcome, otherwise with the given reason.
+ * Called when a request must end although the effect of a call is unknown. If the service shows that the call may have
+ * taken effect, the request ends with an unknown outcome, otherwise with the given reason.
  */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
@@ -504,8 +524,9 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Returns until when the call in the journal may still arrive at the service. `isOver` is true if the list was read after
- * that time. `settled` is true if `isOver` is, or if the service has responded to each attempt of this process.
+ * Returns until when the call in the journal may still arrive at the service. `isOver` is true if the list was read
+ * after that time. `settled` is true if `isOver` is, or if this process made all attempts of the call and the service
+ * responded to each of them.
  */
 function arrivalOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
@@ -529,14 +550,14 @@ function timeInWords(wallMs: number): string {
   return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
-/** How a recovery request ends: with success or a stall, with a reason and a message. */
+/** The end of a recovery request, with a reason and a message: `ready` means success, `stall` means any other end. */
 export interface End {
   readonly is: 'ready' | 'stall';
   readonly reason: Reason;
   readonly message: string;
 }
 
-/** Ends the request if the step is a stall; returns any other step unchanged. */
+/** Ends the request for good if the step is a stall. Returns any other step unchanged. */
 function finalIfStalled(pass: AnyPass, step: AnyStep): AnyStep {
   return step.is === 'stall' ? ended(pass, step) : step;
 }
@@ -551,8 +572,8 @@ export function ended<Facts extends RequestFacts>(
   more: Partial<Memory<Facts>> = {},
 ): Verdict<Facts> {
   const facts: Facts = { ...(more.facts ?? pass.memory.facts), finishedTime: isoSeconds(pass.wallMs) };
-  // An unknown outcome sets Succeeded to Unknown. It sets Accepted to Unknown too, unless the service accepted the
-  // request.
+  // If the outcome is unknown, the condition Succeeded is Unknown. Accepted is Unknown too, unless the service accepted
+  // the request.
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
   const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
   const conditions = [

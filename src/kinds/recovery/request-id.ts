@@ -1,18 +1,19 @@
 /**
- * Makes the id by which the service recognises a repeated request. The id depends only on the purpose and the content
- * that the caller gives.
+ * Makes request ids. The service recognises a repeated request by its id, and responds with the operation that the
+ * first request began.
  *
- * Equal content gives the same id from any operator, and the service answers a repeated id with the operation that it
- * began. Most requests put only what they ask for in the content. A RecoveryValidation without spec.runId adds the name
- * of the resource. A set-up or change of protection adds uid and time, so that each attempt has its own id.
+ * The id is a hash of the purpose and the content of the request, so equal content gives the same id from any operator.
+ * Usually the content is only what the request asks for. A RecoveryValidation without spec.runId adds the name of the
+ * resource. A call that sets up or changes a protection adds the uid of the resource and the time, so that each attempt
+ * has its own id.
  *
- * Test vectors in docs/kinds/recovery-activation.md publish the bytes, which never change within a version of a
- * purpose.
+ * Test vectors in docs/kinds/recovery-activation.md publish the exact bytes. These never change unless the version in
+ * the purpose changes, such as `v1` in `activate/v1`.
  */
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';
 
-/** The values from which a request id is made. */
+/** One of the JSON values from which a request id is made. */
 export type Content = string | number | boolean | null | { readonly [key: string]: Content | undefined };
 
 /** Returns a UUID of version 8 from the first 16 bytes of the SHA-256 over the canonical JSON of purpose and content. */

@@ -18,7 +18,7 @@ import { count, wholeNumber } from '../shared/schema.ts';
 /** Maximum number of stages in status. */
 export const mostStages = 20;
 
-/** Builds the schema of the names for the recovered environment and its app. */
+/** Builds the schema of `target`: the names that a spec gives to the recovered environment and its app. */
 export function target(description: string) {
   return withRule(
     fields(description, {
@@ -52,10 +52,10 @@ export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
   return immutable(schema, 'a request cannot be changed; create a new resource. Deleting this one undoes nothing');
 }
 
-/** Builds the schema of a time that is absent if the service does not show it. */
+/** Builds the schema of an optional field for a time. The field is absent if the service does not show the time. */
 export const time = (description: string) => timeShown(description).optional();
 
-/** The schema of the clean-ups that the service has not finished. */
+/** The schema of `pendingCleanup`: the clean-ups that the service has not finished. */
 export const pendingCleanup = shown('The clean-ups that the service has not finished.', {
   pendingCount: count('Number of clean-ups that the service has not finished, including the retained disks.'),
   retainedDiskCount: count('Number of disks that the service keeps until their retention period ends.'),
@@ -64,7 +64,8 @@ export const pendingCleanup = shown('The clean-ups that the service has not fini
 }).optional();
 
 /**
- * The schema of the clean-up after a validation. The service shows the state of this clean-up as advice, not as proof.
+ * The schema of the state of the clean-up after a validation. The service shows this state as advice; it does not prove
+ * that anything was deleted.
  */
 export const validationCleanup = shown(
   'The state of the clean-up after a validation. The service shows it as advice, not as proof of deletion.',
@@ -103,7 +104,10 @@ export function activationResult(description: string) {
 
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
-/** The schema of the resources that a recovery point would need. The service shows them only as a preview. */
+/**
+ * The schema of the size that an environment had at a recovery point. The size is only a preview and is never sent to
+ * the service.
+ */
 export const sizing = shown(
   'The size of the environment at the recovery point, as a preview. The size is never sent (API field: retainedSizing).',
   {
@@ -119,7 +123,9 @@ export const sizing = shown(
   },
 );
 
-/** Builds the schema of an operation on a configuration, with texts as the service writes them. */
+/**
+ * Builds the schema of an operation on a configuration. Its texts, such as the stage, stand as the service writes them.
+ */
 export function operation(description: string) {
   return shown(description, {
     operationId: text('The id of the operation, if the service shows the id.', { max: 128 }).optional(),
@@ -149,7 +155,7 @@ export const stageFacts = {
   ).optional(),
 };
 
-/** The status fields of every recovery request about one configuration. */
+/** The status fields that every recovery request for a single configuration has. */
 export const requestFacts = {
   ...stageFacts,
   failedSteps: count('Number of steps of the operation that have failed in a row.'),
@@ -162,7 +168,7 @@ export const requestFacts = {
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
 
-/** The identity fields that all kinds of recovery request have in common. */
+/** The fields that are equal in the definitions of all kinds of recovery request. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;
 
 /**
@@ -173,7 +179,10 @@ export const requestColumns = [
   ...stageColumns('The current stage of the request, as the service shows it.'),
 ] as const;
 
-/** Builds the columns of `kubectl get` for the stage of a recovery request, and for the time since the stage began. */
+/**
+ * Builds two columns for `kubectl get`: the stage of a recovery request, and how long the request has been in this
+ * stage.
+ */
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },

@@ -5,7 +5,7 @@ import type { Receipt } from '../../hosting/requests.ts';
 import { operationInWords } from './configurations.ts';
 import { mostStages, type RequestFacts } from './schema.ts';
 
-/** Adds a stage to the status fields, unless status has it as the current stage already. */
+/** Adds a stage to the stages in status, unless it is already the current stage. */
 export function atStage<Facts extends RequestFacts>(facts: Facts, stage: string | undefined, wallMs: number): Facts {
   if (stage === undefined || stage === facts.stage) return facts;
   const observedTime = isoSeconds(wallMs);
@@ -28,7 +28,9 @@ export function stageNotices(
   return notices;
 }
 
-/** Builds an event for the stage that a response of the service contains. */
+/**
+ * If the service's response to a request says which stage the operation has reached, returns an event about this stage.
+ */
 export function stageOfReceipt(receipt: Receipt | undefined): Told | undefined {
   return receipt?.phase === undefined ? undefined : stageTold(operationInWords(receipt), receipt.phase);
 }

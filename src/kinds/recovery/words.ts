@@ -1,4 +1,6 @@
-/** Translates field names of the service's API to paths of the spec, and the service's codes to texts. */
+/**
+ * Translates the service's terms for users: field names of its API to paths in the spec, and its codes to explanations.
+ */
 
 /** Maps field names of the service's API to paths in the spec. */
 const fields: Readonly<Record<string, string>> = {
@@ -19,13 +21,16 @@ const fields: Readonly<Record<string, string>> = {
   envName: 'target.environmentName',
 };
 
-/** Returns the field names of the service's API with their paths in the spec, for all kinds of disaster readiness. */
+/**
+ * Returns the paths in the spec for the field names of the service's API. All disaster-readiness kinds use these same
+ * paths.
+ */
 export function recoveryWords(): Readonly<Record<string, string>> {
   return fields;
 }
 
 /**
- * Explains the service's codes that say why an environment cannot be protected, or why a protection needs attention.
+ * Explains the service's codes. They say why an environment cannot be protected, or why a protection needs attention.
  */
 const codes: Readonly<Record<string, string>> = {
   presetUnsupported: 'disaster readiness does not support the preset of the app',
