@@ -113,7 +113,7 @@ export class OutgoingCall {
   }
 
   /**
-   * Takes the exclusive locks of the call, if it needs any, and goes on with the call. The locks keep calls whose
+   * Takes the exclusive locks that the call needs, if any, and goes on with the call. The locks keep calls whose
    * effects look alike from running at the same time. Otherwise, after a lost response, the operator could not tell
    * which of the calls was carried out.
    */
@@ -133,8 +133,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that estimates
-   * of the waiting time count it, and then sends it.
+   * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that the
+   * estimated waiting time of other calls includes it, and then sends it.
    */
   async #withinBudget(): Promise<Performed> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
@@ -199,8 +199,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Proves by a read that the credential of `spec.dangerousCredentialsRef` sees the account. Returns undefined after a
-   * success, or when no proof is needed.
+   * Sends a read to prove that the credential of `spec.dangerousCredentialsRef` sees the account. Returns a verdict if
+   * the read fails; undefined if it succeeds or is not needed.
    */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
@@ -471,7 +471,7 @@ type Interpretation =
       readonly refused?: Verdict;
     }
   /**
-   * Status reports this verdict, because the call was not carried out, or because its outcome is unknown but it may be
+   * Status reports this verdict. The call was not carried out, or its outcome is unknown but a call of this kind may be
    * sent twice.
    */
   | {

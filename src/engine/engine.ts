@@ -45,7 +45,7 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** The objects that wait until another object gives up an id, by the index key of that id. */
+  /** The objects that wait for an id until another object no longer claims it, by the index key of that id. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   #takeOverEndsAt = Number.NEGATIVE_INFINITY;
@@ -129,8 +129,8 @@ export class Engine {
   }
 
   /**
-   * Delays the calls that must not be sent twice by the time `ms`. Called after a leader ended without releasing its
-   * lease, and after the cluster was restored from a backup.
+   * For `ms` milliseconds, delays the calls that must not be sent twice. Called after a leader ended without releasing
+   * its lease, and after the cluster was restored from a backup.
    */
   takeOver(ms: number): void {
     this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;

@@ -1,8 +1,8 @@
 /**
  * The interfaces through which the engine reaches the service, Kubernetes, logs and metrics.
  *
- * `hosting` and `kube` implement these interfaces, `main` connects the implementations, and tests pass small objects.
- * Nothing in this file does I/O.
+ * `hosting` and `kube` implement these interfaces, `main` connects the implementations, and tests pass small
+ * substitutes. Nothing in this file does I/O.
  */
 import type { z } from 'zod';
 import type { JsonObject, Secret } from '../base/json.ts';
@@ -46,7 +46,10 @@ export type Outcome =
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
   /** The operator did not send the request. */
   | { readonly is: 'notSent'; readonly message: string }
-  /** The service did not carry out the call, because it throttles or because the credential is not sufficient. */
+  /**
+   * The service did not carry out the call, because it throttles requests or because the credential does not allow the
+   * call.
+   */
   | {
       readonly is: 'notExecuted';
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
@@ -196,7 +199,10 @@ export interface Service {
    * long another call would wait. The returned function ends the announcement.
    */
   announce(urgency: Urgency): () => void;
-  /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
+  /**
+   * Sends a request. If a deadline is given and the service throttles the request, it is sent once more after a short
+   * pause.
+   */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
   shown<Value>(value: Value): Value;
@@ -280,8 +286,8 @@ export interface KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
   /**
-   * Set only if the spec is too large and was therefore left out of this object: a message about that for the object's
-   * status.
+   * Set only if the spec is too large; the operator then keeps only its `accountRef`. This is a message about that for
+   * the object's status.
    */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
@@ -438,7 +444,10 @@ export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
 
-/** Publishes Kubernetes events about objects. An equal event is published only once. */
+/**
+ * Publishes Kubernetes events about objects. When an equal event is recorded again soon, only the count of the
+ * published event grows.
+ */
 export interface EventRecorder {
   record(event: {
     readonly regarding: KubeObject;

@@ -29,7 +29,7 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** A new object reports only after this time that something that it needs is missing, such as a Secret. */
+/** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
 const patienceMs = 5_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
@@ -345,8 +345,8 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
 }
 
 /**
- * Goes on to the next step. If after the last step the resource no longer manages an object that stays in the service,
- * first publishes an event about that object and writes status.
+ * Goes on to the next step. If the resource no longer manages an object that stays in the service, first publishes an
+ * event about that object and writes status.
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {

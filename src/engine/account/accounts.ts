@@ -173,7 +173,7 @@ export class Accounts {
     await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
-  /** Builds the view of an account that the decision code of the kinds gets. */
+  /** Builds the view of an account: all that the code of the kinds sees of the account when it decides. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
@@ -204,7 +204,8 @@ export class Accounts {
   }
 
   /**
-   * Builds the view of an account that cannot be used, with the endpoint and account id to which the resource is bound.
+   * Builds the view that the code of the kinds gets of an account that cannot be used. Endpoint and account id are
+   * those to which the resource is bound.
    */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;

@@ -32,8 +32,8 @@ import type { Orphan, Usage } from '../kind/contract/pass.ts';
  */
 const recountMs = 30_000;
 /**
- * After a resource becomes Throttled or Forbidden, or no longer is, its account counts its resources again after this
- * shorter time, so that the account's status soon mentions it.
+ * When a resource begins or ceases to be Throttled or Forbidden, its account waits only this long before it counts its
+ * resources again. So the account's status soon mentions it.
  */
 const waitingMs = 5_000;
 
@@ -51,7 +51,10 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** The parts of the engine that know the accounts and the objects that use them. */
+/**
+ * The engine's options, and what it knows between reconciles: the objects, the accounts, which lists each object uses,
+ * and what this process remembers of each object.
+ */
 export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;

@@ -205,8 +205,8 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
 }
 
 /**
- * Stalls an object whose account now has a different endpoint or id, unless the account's owner accepted the new
- * endpoint.
+ * Returns a verdict if the object's account now has a different endpoint or id than before. A new endpoint that the
+ * account's owner has accepted is no problem.
  */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;

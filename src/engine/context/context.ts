@@ -348,8 +348,9 @@ export class ReconcileContext {
 }
 
 /**
- * True while the outcome of a call in the journal is unknown and must be found out by reading the service. This is a
- * create call without an id, or a change whose journal entry has the values from before the call (`before`).
+ * True while the outcome of a call in the journal is unknown and must be found out by reading the service. The call is
+ * a create call of an object that has no id yet, or a change whose journal entry contains the values from before the
+ * call (`before`).
  */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;

@@ -12,7 +12,8 @@ export interface EngineParts extends AccountParts {
    */
   wrote(stored: Stored): void;
   /**
-   * Makes an object wait for an id that another resource owns: the object is enqueued when the owner gives up the id.
+   * Makes an object wait for an id that another resource owns. The object is enqueued when the owner no longer claims
+   * the id.
    */
   awaitClaim(claim: string, objectKey: string): void;
   takeOverEndsAt(): number;
@@ -21,6 +22,6 @@ export interface EngineParts extends AccountParts {
   calling(account: string): () => void;
   /** True while other objects of an account wait for a worker. */
   isCrowded(account: string): boolean;
-  /** Waits for the service without occupying a worker. */
+  /** Waits for a response of the service. Meanwhile the reconcile does not occupy a worker. */
   away<T>(wait: () => Promise<T>): Promise<T>;
 }

@@ -237,8 +237,8 @@ export class InProcess {
     // repetition removes it again. The other values in `remember` were stored the first time.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // Each of these reconciles also stores the notes of a refusal again (times and counts for the next step), because
-    // other steps may have replaced them.
+    // Each reconcile during the pause also stores the notes of a refusal again (times and counts for the next step),
+    // because other steps may have replaced them.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
@@ -268,8 +268,8 @@ export class InProcess {
   }
 
   /**
-   * True when the backoff of the call has ended, but the kind decided on the call with data that was read before that.
-   * The service must then be read again before the call is sent.
+   * True when the backoff of the call is over, but the kind decided on the call with data that was read before the
+   * backoff ended. The service must then be read again before the call is sent.
    */
   isSeenTooEarly(digest: string, now: number): boolean {
     const { failedCall, askedAt } = this;

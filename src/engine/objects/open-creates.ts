@@ -125,8 +125,8 @@ export class OpenCreates {
 }
 
 /**
- * Messages of objects that wait for a name say this instead of which object has reserved the name, unless that object
- * is stuck. Otherwise each new reservation would change the status of all objects that wait.
+ * Messages use these words for the object that has reserved a name, unless that object is stuck. If messages contained
+ * its name, each new reservation would change the status of all objects that wait.
  */
 const usualHolder = 'another resource';
 

@@ -76,8 +76,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 // ---- the index -------------------------------------------------------------------------------------------------
 
 /**
- * Builds index keys. An index key stands for an account, another object, a Secret, an id or a name. It finds the
- * objects that must be reconciled when that thing changes.
+ * Builds index keys. An index key stands for an account, another object, a Secret, a ConfigMap, an id or a name. When
+ * one of these changes, its index key finds the objects that must be reconciled.
  */
 export const indexKey = {
   account: (key: string) => `account:${key}`,
