@@ -72,8 +72,8 @@ export class OutgoingCall {
   readonly #pass: Pass;
   readonly #call: Call;
   /**
-   * What the kind's next step has to know about this step: times and counts by name. They are stored only if the call
-   * is sent. Undefined when nothing changes.
+   * Times and counts, by name, that this step leaves for the kind's next step. They are stored only if the call is
+   * sent. If undefined, those of earlier steps stay.
    */
   readonly #note: Notes | undefined;
   /** The fingerprint of the request, by which a repeated call is recognised. */
@@ -113,7 +113,9 @@ export class OutgoingCall {
   }
 
   /**
-   * Takes the exclusive locks, so that two calls whose effects could not be told apart are never sent at the same time.
+   * Takes the exclusive locks that the call needs, if any, and goes on with the call. The locks keep calls whose
+   * effects look alike from running at the same time. Otherwise, after a lost response, the operator could not tell
+   * which of the calls was carried out.
    */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
@@ -131,8 +133,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that estimates
-   * of the waiting time count it, and then sends it.
+   * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that the
+   * estimated waiting time of other calls includes it, and then sends it.
    */
   async #withinBudget(): Promise<Performed> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
@@ -197,8 +199,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Proves by a read that the credential of `spec.dangerousCredentialsRef` sees the account. Returns undefined after a
-   * success, or when no proof is needed.
+   * Sends a read to prove that the credential of `spec.dangerousCredentialsRef` sees the account. Returns a verdict if
+   * the read fails; undefined if it succeeds or is not needed.
    */
   async #prove(service: Service): Promise<Verdict | undefined> {
     const { proof, credential, urgency, words } = this.#call;
@@ -212,8 +214,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Sends the request. Returns undefined when the operator itself decided not to send it, so that no trace of the call
-   * is left in status.
+   * Sends the request and returns its outcome. Returns undefined if the request was not sent because it had waited too
+   * long, or because the account was opened again. The caller then removes every trace of the call from status.
    */
   async #send(service: Service): Promise<Outcome | undefined> {
     const { request, urgency, resumes, words } = this.#call;
@@ -286,7 +288,7 @@ export class OutgoingCall {
     return inProcess.backOff({ digest, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
   }
 
-  /** Updates memory and status by the outcome of the call: carried out, unknown, or refused. */
+  /** Updates memory and status according to the outcome of the call: carried out, unknown, or not carried out. */
   async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
     const context = this.#context;
     const { inProcess } = context;
@@ -313,8 +315,8 @@ export class OutgoingCall {
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // After a resumed call, start the backoff under the digest of the journal entry. If the entry is removed later,
-      // the call starts anew with that digest, and the backoff is looked up by it.
+      // After a resumed call, start the backoff under the digest in the journal entry. If the entry is removed later,
+      // the call starts anew with the digest of the entry, and its backoff must be found by that digest.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
       context.remember(meaning.remember);
@@ -331,8 +333,8 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // If the response contained an id, the next request will carry that id. The digest of that request is not known yet,
-    // but that request must wait as well.
+    // If the response contained a new id, the next request will contain that id, so its digest is not known yet.
+    // Without a digest, the backoff applies to the next request, whatever it is.
     const digest = isIdentified ? undefined : this.#digest;
     if (retry === 'asSaid') {
       this.#backOff(verdict, digest, true);
@@ -342,7 +344,7 @@ export class OutgoingCall {
   }
 
   /**
-   * Adds to the message of a rejected call the object that explains the rejection, if the list contains such an object.
+   * If a list contains an object that explains why the service rejected the call, adds this explanation to the message.
    * If the list was read before the call, asks for a newer one.
    */
   #withObstacle(verdict: Verdict, at: number): Verdict {
@@ -359,8 +361,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Returns the remembered values that the call replaces for the time in which its outcome is unknown (`meanwhile`), so
-   * that they can be restored.
+   * While the outcome of the call is unknown, some remembered values are changed (`meanwhile`). Returns the present
+   * values, so that they can be restored afterwards.
    */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
@@ -452,39 +454,45 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 // ---- what an outcome means -------------------------------------------------------------------------------------
 
 /**
- * What the outcome of a call means for the object: whether the call was carried out, what to remember, and what to
- * report.
+ * The meaning of a call's outcome: whether the call was carried out, which values are remembered, and what status
+ * reports.
  */
 type Interpretation =
   /** The service carried out the call: remember these values and decide the next step. */
   | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
-  /** The outcome is unknown: the journal entry stays in status, and the next step reads the service before it acts. */
+  /**
+   * The outcome is unknown. The journal entry stays in status, and the next step first reads the service to find out
+   * whether the call was carried out.
+   */
   | {
       readonly is: 'doubt';
       readonly remember: Partial<Memory> | undefined;
       /** The verdict to report if a read shows that the call was not carried out. */
       readonly refused?: Verdict;
     }
-  /** The call was not carried out: this verdict goes to status. */
+  /**
+   * Status reports this verdict. The call was not carried out, or its outcome is unknown but a call of this kind may be
+   * sent twice.
+   */
   | {
       readonly is: 'said';
       readonly verdict: Verdict;
       /**
-       * Says when the same request is sent again. `backoff`: after a growing pause. `asSaid`: after the pause in the
-       * verdict, or else after ten minutes.
+       * When the same request may be sent again. `backoff`: after a pause that grows with each failure. `asSaid`: after
+       * the pause in the verdict, or after ten minutes if the verdict contains none.
        */
       readonly retry: 'backoff' | 'asSaid';
     };
 
 /**
- * Maps the outcome of a call to changes of memory and to a verdict for status.
+ * Decides what the outcome of a call means: which remembered values change, and what status reports.
  *
- * If the call was certainly not carried out, its journal entry is removed. The changes of memory for the time of the
- * call (`meanwhile`) are undone; `before` has the earlier values. If the outcome is unknown, the entry and these
- * changes stay, so that the next step reads the service before it acts.
+ * If the call was certainly not carried out, its journal entry is removed. Values that were changed for the time of the
+ * call (`meanwhile`) are changed back to their earlier values (`before`). If the outcome is unknown, the journal entry
+ * and the changed values stay, so that the next step reads the service before it acts.
  *
  * A resumed call repeats an earlier try, which may have been carried out. So after a resumed call, only a success
- * removes the journal entry here. After a refusal the next step reads the service once more. If nothing was sent, the
+ * removes the journal entry here. After a refusal, the next step reads the service once more. If nothing was sent, the
  * entry stays.
  */
 function interpretOutcome(
@@ -536,8 +544,8 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
 
 /**
  * Handles a refusal that may be misleading, because an earlier try of the same call may have been carried out. The
- * outcome counts as unknown until a fresh read shows that the call had no effect. The verdict `refused` is reported
- * only then.
+ * outcome counts as unknown until a fresh read shows whether the call had an effect. Status reports the verdict
+ * `refused` only if it had none.
  */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };

@@ -45,7 +45,7 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** The objects that wait until another object gives up an id, by the index key of that id. */
+  /** The objects that wait for an id until another object no longer claims it, by the index key of that id. */
   readonly #awaitingClaims = new Map<string, Set<string>>();
   readonly #gate: AccountGate;
   #takeOverEndsAt = Number.NEGATIVE_INFINITY;
@@ -129,8 +129,8 @@ export class Engine {
   }
 
   /**
-   * For the given time, delays the calls that must not be sent twice. Called after a leader ended without releasing its
-   * lease, and after the cluster was restored from a backup.
+   * For `ms` milliseconds, delays the calls that must not be sent twice. Called after a leader ended without releasing
+   * its lease, and after the cluster was restored from a backup.
    */
   takeOver(ms: number): void {
     this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;
@@ -147,7 +147,8 @@ export class Engine {
   }
 
   /**
-   * Reconciles everything after the cluster was restored from a backup, which may have undone writes of the operator.
+   * Called when the cluster was restored from a backup, which may have undone writes of the operator. Reconciles all
+   * objects, and delays the calls that must not be sent twice.
    */
   rewound(): void {
     this.#written.clear();
@@ -186,8 +187,8 @@ export class Engine {
   }
 
   /**
-   * Stores the newest version of an object and enqueues everything that the change affects. `own` is the parsed status,
-   * given if the operator itself wrote it.
+   * Stores the newest version of an object and enqueues everything that the change affects. `own` is given only if the
+   * operator itself wrote this version: the parsed status of the object.
    */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
@@ -228,8 +229,8 @@ export class Engine {
   }
 
   /**
-   * Makes an account count the resources that use it again when one of them was created, was deleted, or has changed
-   * its standing (such as Ready or Throttled).
+   * Causes an account to count its resources again if one of them was created or deleted, or if the group in which it
+   * is counted (such as Ready or Throttled) has changed.
    */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [standingOf(before), standingOf(now)];
@@ -237,7 +238,10 @@ export class Engine {
     if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
   }
 
-  /** Enqueues objects whose deletion may have waited until another resource no longer referred to them. */
+  /**
+   * Called with the index keys that a resource no longer has. If such a key stands for an object that is being deleted,
+   * enqueues that object: its deletion may have waited until the resource no longer referred to it.
+   */
   #wakeBlocked(indexKeys: readonly string[]): void {
     for (const key of indexKeys.map(referredKey)) {
       if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
@@ -246,8 +250,9 @@ export class Engine {
   }
 
   /**
-   * Returns the place of a key in the queue. The key of an account object never has to wait for running calls, because
-   * the status of an account says what is wrong with the service.
+   * Returns the namespace and the account under which a key waits in the queue. Keys of an account with too many
+   * running calls have to wait. The key of the account object itself never does, because the status of the account must
+   * say what is wrong with the service.
    */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
@@ -266,8 +271,9 @@ export class Engine {
   }
 
   /**
-   * True while an account has too many calls under way. Its keys then wait in the work queue instead of in the request
-   * budget, because only in the work queue can an edit overtake other keys.
+   * True while an account has too many calls under way. Its objects then wait in the work queue, where an edited object
+   * goes before new ones. If they were reconciled now, their calls would wait for the request budget, where an edit
+   * cannot overtake a creation.
    */
   #isHeld(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
@@ -288,8 +294,8 @@ export class Engine {
   }
 
   /**
-   * Returns the urgency of an object that is woken by a change elsewhere. An object without an id goes after objects
-   * that have an id, but before objects that were never reconciled.
+   * Returns the urgency with which an object is enqueued when something outside the object has changed. Objects that
+   * have an id in the service go first, then objects without an id, and last objects that were never reconciled.
    */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);
@@ -348,8 +354,8 @@ function urgencyOfChange(object: KubeObject, before: Stored | undefined, initial
 }
 
 /**
- * True when the change makes no difference to the objects that refer to this object: for example, its id in the service
- * is still the same.
+ * True when the change does not matter to the objects that refer to this object: for example, its id in the service is
+ * still the same.
  */
 function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];

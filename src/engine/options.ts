@@ -4,7 +4,9 @@ import type { Powers } from './kind/contract/pass.ts';
 import type { OperatorKey } from './kind/planner/compare.ts';
 import type { EventRecorder, Hosting, Leadership, Log, Material, Metrics, ObjectWriter, Troubles } from './ports.ts';
 
-/** The settings of the engine, and the connections to its surroundings. */
+/**
+ * The settings of the engine, and the interfaces through which it reaches the service, Kubernetes, logs and metrics.
+ */
 export interface EngineOptions {
   readonly kinds: readonly AnyKind[];
   readonly clock: Clock;
@@ -33,8 +35,8 @@ export interface EngineOptions {
     readonly workers: number;
     readonly readOnly: boolean;
     /**
-     * True when the operator runs without a label selector. Then a resource that is in none of its watches does not
-     * exist.
+     * True when the operator runs without a label selector. If it then does not see a resource in a namespace that it
+     * watches, the resource does not exist.
      */
     readonly seesAll: boolean;
     /** The recovery requests that this process may send; if undefined, this process may send none. */

@@ -1,8 +1,8 @@
 /**
  * The interfaces through which the engine reaches the service, Kubernetes, logs and metrics.
  *
- * `hosting` and `kube` implement these interfaces, `main` connects the implementations, and tests pass small objects.
- * Nothing in this file does I/O.
+ * `hosting` and `kube` implement these interfaces, `main` connects the implementations, and tests pass small
+ * substitutes. Nothing in this file does I/O.
  */
 import type { z } from 'zod';
 import type { JsonObject, Secret } from '../base/json.ts';
@@ -31,22 +31,25 @@ export interface Request {
   /** The schema of the body. A body that does not fit the schema is not sent. */
   readonly schema?: z.ZodType;
   /**
-   * The effect of the request. A request with the effect `identified` contains a requestId that the service recognises,
-   * so the same bytes may be sent again.
+   * What the request does in the service. A request with the effect `identified` contains a requestId by which the
+   * service recognises a repeated request, so the same request may be sent again.
    */
   readonly effect: Effect;
 }
 
 /**
- * The outcome of a call to the service, named by what the caller should do. `hosting/wire/transport.ts` derives it from
- * the response.
+ * The outcome of a call to the service. Responses that the caller handles in the same way have the same outcome.
+ * `hosting/wire/transport.ts` derives the outcome from the response.
  */
 export type Outcome =
   /** The service carried out the call. */
   | { readonly is: 'committed'; readonly body: unknown; readonly dateMs: number | undefined }
   /** The operator did not send the request. */
   | { readonly is: 'notSent'; readonly message: string }
-  /** The service did not carry out the call, because it throttles or because the credential is not sufficient. */
+  /**
+   * The service did not carry out the call, because it throttles requests or because the credential does not allow the
+   * call.
+   */
   | {
       readonly is: 'notExecuted';
       readonly why: 'throttled' | 'unauthorized' | 'forbidden';
@@ -60,7 +63,7 @@ export type Outcome =
     }
   /** The service refused the call. The same request would be refused again. */
   | { readonly is: 'refused'; readonly status: number; readonly message: string; readonly body: unknown }
-  /** The service says that the object that the call names does not exist. */
+  /** The service answers 404: it does not know the object that the call addresses. */
   | { readonly is: 'notFound'; readonly message: string }
   /**
    * The service answered 409: it refused the call, or it had carried out an earlier try of the same call. One read
@@ -86,8 +89,8 @@ export interface Read<Item = unknown> {
   /** True if a 404 proves that the object is gone, as for a read of one object by its id. */
   readonly absentOn404?: boolean;
   /**
-   * The pace of the reads: at the account's poll interval, once an hour, only on demand, or rate-limited to a fifth of
-   * the request budget.
+   * How often the read is repeated: at the account's poll interval, once an hour, never (`onDemand`), or so rarely that
+   * all rate-limited reads together use at most a fifth of the request budget.
    */
   readonly pace: 'poll' | 'hourly' | 'onDemand' | 'rateLimited';
   /** The minimum time between two reads at the pace `rateLimited`. */
@@ -126,7 +129,7 @@ export interface Snapshot<Item = unknown> {
   readonly dateMs: number | undefined;
 }
 
-/** The reason why refreshing a list has failed. */
+/** Why a list of the service could not be read. */
 export interface ReadProblem {
   readonly why: 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'malformed' | 'hostNotAllowed';
   readonly message: string;
@@ -142,13 +145,13 @@ export interface SendOptions {
    */
   readonly call?: { readonly object: string; readonly words: string };
   /**
-   * Monotonic time after which the call does not wait any longer for its response, if earlier than the transport's own
-   * time limit.
+   * Monotonic time at which the call stops waiting for its response, if this is earlier than the transport's own time
+   * limit.
    */
   readonly deadline?: number;
   /**
-   * Called in the same tick of the event loop in which the request is sent. If it returns a text, the request is not
-   * sent, and the outcome is `notSent`.
+   * Called in the same tick of the event loop in which the request is sent. If this function returns a reason against
+   * it, the request is not sent, and the outcome is `notSent`.
    */
   readonly mayDispatch: () => string | undefined;
 }
@@ -180,23 +183,26 @@ export interface Service {
   readonly accountId: string;
   /** Returns the result of the last complete read of a list; undefined before the first one. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** Returns why refreshing a list has failed since its last complete read; undefined if it has not failed. */
+  /** Returns why the list cannot be refreshed now; undefined if the last read of the list was complete. */
   problem(read: Read): ReadProblem | undefined;
   /**
-   * Asks for a read of a list that begins at or after `since` (monotonic). One read serves all objects that ask for the
-   * same list. Reads for an edit go before reads for an object that only waits.
+   * Requests a read of a list that begins at the time `since` (monotonic) or later. One read serves all objects that
+   * request the same list. Reads of urgency `edit` go before reads of urgency `wait`.
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void;
-  /** Repeats a read at its pace until the returned function is called. */
+  /** Repeats a read, as often as its `pace` says, until the returned function is called. */
   follow(read: Read): () => void;
   /** Estimates how long a call would wait for the request budget if it were announced now (see `announce`). */
   waitMs(urgency: Urgency): number;
   /**
-   * Announces a call that will soon be sent, so that `waitMs` counts it in the estimates for other calls. The returned
-   * function ends the announcement.
+   * Announces a call that will soon be sent. From then on, `waitMs` takes this call into account when it estimates how
+   * long another call would wait. The returned function ends the announcement.
    */
   announce(urgency: Urgency): () => void;
-  /** Sends a request. With a deadline, a call that the service throttles is sent once more after a short pause. */
+  /**
+   * Sends a request. If a deadline is given and the service throttles the request, it is sent once more after a short
+   * pause.
+   */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
   shown<Value>(value: Value): Value;
@@ -215,8 +221,8 @@ export interface ServiceSettings {
   readonly requestsPerSecond: number;
   readonly concurrency: number;
   /**
-   * The account's name in metrics. Without a name the requests are not measured, as for the credential of
-   * `spec.dangerousCredentialsRef`.
+   * The account's name in metrics. If it is not given, as for the credential of `spec.dangerousCredentialsRef`, the
+   * connection sets no gauges.
    */
   readonly name?: string;
 }
@@ -236,8 +242,8 @@ export type ListListener = (event: {
 }) => void;
 
 /**
- * Called when the service answers 425 or 429 to any request with this credential. `health` says until when all requests
- * wait.
+ * Called when the service answers any request of this credential with 425 or 429, because it wants fewer requests.
+ * `health()` of the service then says until when all requests wait.
  */
 export type ThrottleListener = (service: Service) => void;
 
@@ -279,7 +285,10 @@ export interface KubeObject {
   readonly metadata: ObjectMeta;
   readonly spec?: unknown;
   readonly status?: unknown;
-  /** A message for the status of the object, set only if the spec was left out because it is too large. */
+  /**
+   * Set only if the spec is too large; the operator then keeps only its `accountRef`. This is a message about that for
+   * the object's status.
+   */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
 }
@@ -298,7 +307,7 @@ export interface PageOptions {
   readonly limit: number;
   readonly continue?: string | undefined;
   readonly labelSelector?: string | undefined;
-  /** True to ask only for the metadata of each object (PartialObjectMetadata). */
+  /** If true, the API server returns only the metadata of each object (PartialObjectMetadata). */
   readonly metadataOnly?: boolean | undefined;
 }
 
@@ -322,7 +331,7 @@ export type WatchEvent =
 /** The time that the API server gave in its last response. */
 export interface ServerDate {
   readonly dateMs: number;
-  /** Monotonic time at which that response arrived. */
+  /** Monotonic time at which the response with this date arrived. */
   readonly seenAt: number;
 }
 
@@ -421,8 +430,8 @@ export interface Troubles {
    */
   failed(who: string, error: KubeError): boolean;
   /**
-   * Records that requests for this object or watch succeed again. An outage ends when this holds for everything that
-   * failed.
+   * Records that a request for this object or watch has succeeded. An outage of Kubernetes ends when everything that
+   * failed during the outage has succeeded again.
    */
   went(who: string): void;
 }
@@ -435,7 +444,10 @@ export type CacheEvent =
   | { readonly is: 'applied'; readonly object: KubeObject; readonly initial: boolean }
   | { readonly is: 'gone'; readonly object: KubeObject };
 
-/** Publishes Kubernetes events about objects. An equal event is published only once. */
+/**
+ * Publishes Kubernetes events about objects. When an equal event is recorded again soon, only the count of the
+ * published event grows.
+ */
 export interface EventRecorder {
   record(event: {
     readonly regarding: KubeObject;
@@ -443,7 +455,10 @@ export interface EventRecorder {
     readonly reason: string;
     readonly action: string;
     readonly note: string;
-    /** True when status says the same as this event. Such events about many objects may be merged into one event. */
+    /**
+     * True when the object's status contains the same information as this event. Such events about many objects may be
+     * merged into one event.
+     */
     readonly isRoutine?: boolean;
   }): void;
 }
@@ -454,8 +469,8 @@ export interface EventRecorder {
  */
 export interface Leadership {
   /**
-   * Returns undefined when this process may act, otherwise why it may not act. Checks both the monotonic clock and the
-   * wall clock.
+   * Returns undefined when this process may act, otherwise the reason why it must not act. Checks both the monotonic
+   * clock and the wall clock.
    */
   mayAct(): string | undefined;
 }
@@ -481,7 +496,7 @@ export interface Log {
   error(fields: object, message: string): void;
 }
 
-/** Records metrics by name. The implementation is prom-client. */
+/** Records the operator's metrics, each under its name. The implementation is prom-client. */
 export interface Metrics {
   count(name: string, labels?: Readonly<Record<string, string>>, by?: number): void;
   gauge(name: string, labels: Readonly<Record<string, string>>, value: number | undefined): void;

@@ -4,10 +4,10 @@
  * Guarantees: two workers never have the same key. A key that is added while a worker has it is taken once more
  * afterwards. If a key is added twice, the earlier of the two times and the greater urgency apply. Among keys of the
  * same urgency, one key of each namespace is taken in turn, so that no namespace has to wait for all keys of another.
- * Keys of an account with too many running calls stay in the queue, in their order.
+ * Keys of an account with too many running calls stay in the queue and keep their order.
  *
- * The package p-queue does not fit: it runs every function that is added to it. Here a key that is added twice before a
- * worker takes it is worked on only once.
+ * The package p-queue does not fit, because it runs a task once for each time that the task is added. Here, a key that
+ * is added twice before a worker takes it is worked on only once.
  *
  * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
@@ -16,8 +16,8 @@ import { retryPauseMs } from '../base/time.ts';
 import { KubeError } from './ports.ts';
 
 /**
- * The reason why a key is reconciled; keys with the lowest number go first. `begun` and `initial` share a lane of the
- * queue.
+ * The urgency with which the key of an object waits in the queue: keys with the lowest number go first. Only `begun`
+ * and `initial` are not in strict order. They share one lane of the queue, in which namespaces take turns.
  */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
@@ -34,8 +34,9 @@ export interface QueuePlace {
 type Keys = Record<'begun' | 'others', Set<string>>;
 
 /**
- * The waiting keys of one urgency. Namespaces take turns. Within a namespace, objects whose creation has begun go
- * before new objects; otherwise the key that was added first goes first.
+ * A lane of the queue: the waiting keys of one urgency. Namespaces take turns, and so do the accounts within a
+ * namespace. Among the keys of one account, objects whose creation has begun go before new objects; otherwise the key
+ * that was added first goes first.
  */
 class FairLane {
   /** The waiting keys, grouped by namespace and then by account. */
@@ -85,8 +86,8 @@ class FairLane {
 interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
   readonly placeOf: (key: string) => QueuePlace;
   /**
-   * True while no key of this account may be taken, because too many of its calls are running. The owner of the queue
-   * must call `resume` when this ends.
+   * True while no key of this account may be taken, because too many of its calls are running. When this changes to
+   * false, `resume` of the queue must be called.
    */
   readonly isHeld?: (account: string) => boolean;
   /** Called when a worker takes a key, with the time that the key has waited. */
@@ -158,7 +159,7 @@ export class WorkQueue {
     if (again !== undefined && !this.#closed) this.#wait(key, again);
   }
 
-  /** Enqueues a key after a pause that grows with each failure in a row; returns the pause. */
+  /** Enqueues a key again after a pause that grows with each consecutive failure; returns the pause. */
   retry(key: string, urgency: QueueUrgency): number {
     const failures = this.#failures.get(key) ?? 0;
     this.#failures.set(key, failures + 1);
@@ -241,8 +242,9 @@ export class WorkQueue {
 }
 
 /**
- * Returns the lane of the queue for an urgency. Objects whose creation has begun share the lane of new objects;
- * otherwise one namespace could delay the new objects of all other namespaces.
+ * Returns the lane of the queue in which keys of this urgency wait. Objects whose creation has begun (`begun`) share
+ * the lane of new objects (`initial`), in which namespaces take turns. In a lane of their own, those of one namespace
+ * could delay the new objects of all others.
  */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
@@ -250,14 +252,15 @@ function laneOf(urgency: QueueUrgency): QueueUrgency {
 
 // ---- workers ---------------------------------------------------------------------------------------------------
 //
-// The workers: each takes the next key, reconciles its object, and enqueues the key again when the result says so.
+// Each worker takes the next key, reconciles its object, and enqueues the key again if the result of the reconcile
+// requires that.
 //
-// Guarantees: the number of running reconciles is at most the number of workers, not counting reconciles that wait for
-// a response of the service (`away`). An object whose reconcile throws an error is enqueued again. The same error of an
-// object is logged once.
+// Guarantees: at most as many reconciles run at a time as there are workers. A reconcile that waits for a response of
+// the service (`away`) does not count. An object whose reconcile throws an error is enqueued again. The same error of
+// an object is logged once.
 //
-// The package p-queue does not fit: a task occupies its place until it ends, but a reconcile gives up its worker while
-// it waits.
+// The package p-queue does not fit: its tasks occupy their places until they end, but a reconcile that waits for the
+// service leaves its worker to another reconcile.
 
 /** The result of a reconcile, which decides when the key is enqueued again. */
 export type Ended =
@@ -269,8 +272,8 @@ export type Ended =
   /** The reconcile reports nothing, so status stays as it is. The key is enqueued again after `againInMs`. */
   | { readonly is: 'quiet'; readonly againInMs: number }
   /**
-   * Only values that status shows from the service have changed. Status is written once no other object of the account
-   * waits for a worker.
+   * Only values that status copies from the service have changed. Objects of the account that wait for a worker go
+   * first, and status is written later.
    */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
@@ -348,7 +351,7 @@ export class Workers {
     }
   }
 
-  /** Resolves when the caller has got a free worker. */
+  /** Waits until a worker is free, and occupies it. */
   async #enter(where: 'first' | 'last'): Promise<void> {
     if (this.#free > 0) {
       this.#free -= 1;

@@ -29,7 +29,7 @@ import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
-/** For this long, the status of a new object does not report what the object lacks, such as a Secret. */
+/** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
 const patienceMs = 5_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
@@ -94,7 +94,10 @@ export class Reconciler {
     await new ReconcileContext(this.#parts, stored).conclude({ is: 'wait', reason: 'InternalError', message });
   }
 
-  /** Handles an object that is gone from Kubernetes. A create call of that object may still arrive at the service. */
+  /**
+   * Called when an object is gone from Kubernetes. Publishes an event if the object leaves something in the service.
+   * Keeps the name of its open create call reserved, because that call may still arrive at the service.
+   */
   noteGone(stored: Stored): void {
     // Every replica sees that the object is gone; only the leader publishes an event.
     if (this.#parts.leadership.mayAct() === undefined) void this.#tellLeft(stored);
@@ -102,8 +105,9 @@ export class Reconciler {
   }
 
   /**
-   * Publishes an event that says what a deleted object leaves in the service. With a label selector, the object may
-   * still exist and only have lost its label; then no event is published.
+   * Publishes an event that says what a deleted object leaves in the service. If the operator runs with a label
+   * selector, an object may seem deleted although it only lost a label. So this function then reads the object, and
+   * publishes nothing if it still exists.
    */
   async #tellLeft(stored: Stored): Promise<void> {
     const { settings, writer } = this.#parts;
@@ -126,8 +130,8 @@ export class Reconciler {
   }
 
   /**
-   * Reports what an object lacks. If the outcome of one of its calls is unknown, also continues to look for the effect
-   * of that call.
+   * Ends the reconcile of an object for which something is missing; status reports what is missing. If the outcome of a
+   * call of the object is unknown, also continues to look for the effect of that call.
    */
   async #holdUp(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     if (verdict === undefined) return { is: 'quiet', againInMs: accountPendingMs };
@@ -141,8 +145,8 @@ export class Reconciler {
   }
 
   /**
-   * Returns how much longer the status of a new object does not report what the object lacks. Usually the same `kubectl
-   * apply` creates what is missing a moment later.
+   * A new object does not report at once that something is missing, because usually the same `kubectl apply` creates it
+   * a moment later. Returns how much longer the object waits before it reports that; zero or less if it does not wait.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
@@ -150,7 +154,10 @@ export class Reconciler {
     return newSince + patienceMs - this.#parts.clock.monotonic();
   }
 
-  /** Continues a deletion without a usable account, as far as that is possible without reading the service. */
+  /**
+   * Handles the deletion of an object whose account cannot be used. Removes the finalizer if the kind allows that
+   * without a read of the service. Otherwise status reports why the deletion waits.
+   */
   async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
@@ -175,7 +182,10 @@ export class Reconciler {
     return { is: 'settled', againInMs };
   }
 
-  /** Lets other objects use a paused account, also after a restart of the operator. */
+  /**
+   * Opens the connection of a paused account and lets other objects use it if the account was Ready before. Without
+   * this, they could not use the account after a restart of the operator.
+   */
   async #serve(account: Stored): Promise<void> {
     const resources = await gather(account, this.#parts);
     const verdict = 'verdict' in resources ? resources.verdict : undefined;
@@ -184,11 +194,13 @@ export class Reconciler {
   }
 
   /**
-   * Finds out by reads alone whether a call with an unknown outcome was carried out, for an object that may not be
-   * changed now. Other objects wait for that outcome. The finalizer stays.
+   * Finds out whether a call with an unknown outcome was carried out. Used for an object for which nothing may be sent
+   * now, for example because it is paused: this function only reads the service. Other objects wait for the outcome.
+   * The finalizer stays.
    *
-   * A create call leaves the journal when the created object is found, whose id is then stored, or when it is proved
-   * that nothing was created. A change leaves the journal when a read shows which values the service has.
+   * The journal entry of a create call is removed when the created object is found, whose id is then stored, or when it
+   * is proved that nothing was created. The journal entry of a change is removed when a read shows which values the
+   * service has.
    *
    * Returns the pause before the next look. A read that was requested here may cause a reconcile earlier.
    *
@@ -202,11 +214,11 @@ export class Reconciler {
     const account = this.#parts.accounts.view(resources.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = new RecordingView(service, inProcess.forced?.since);
-      // Hide from the kind that reads have failed, so that it asks for them again instead of reporting the failure.
+      // Hide failed reads from the kind, so that it requests the reads again instead of reporting the failure.
       view.problem = () => undefined;
       const pass = buildPass(context, view, { ...resources, account });
-      // Let the kind decide as if the object were not deleted: a deletion that has to wait has not begun in the
-      // service.
+      // A deletion that has to wait has not begun in the service. So let the kind decide as if the object were not
+      // being deleted.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       if (step.is === 'call') forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
@@ -222,8 +234,8 @@ export class Reconciler {
 }
 
 /**
- * A view of the service that contains nothing, for a decision without reads. An object counts as absent only after a
- * read, so this view makes no object absent.
+ * A view of the service in which no list was read yet, for a decision without reads. A kind treats an object as gone
+ * only after a read, so this view makes no object seem gone.
  */
 const nothingShown: View = {
   all: () => undefined,
@@ -243,10 +255,10 @@ function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'ca
 
 // ---- the loop of steps -----------------------------------------------------------------------------------------
 //
-// The loop of steps: the kind decides the next single effect, the engine performs it, and the kind decides again.
+// The kind decides on one step, the engine carries it out, and the kind decides again on the new state.
 //
-// Guarantees: one effect per step, and its result is in status before the next step. A crash between two effects is the
-// same as a slow reconcile.
+// Guarantees: a step has at most one effect in the service. A result that must not be lost, such as a new id, is in
+// status before the next call is sent. So a crash between two steps only makes the reconcile slower.
 
 type StepOf<Is extends Step['is']> = Extract<Step, { is: Is }>;
 
@@ -254,12 +266,12 @@ const mostSteps = 16;
 /** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
 /**
- * For this long, status does not mention that a read is awaited, because the read may only be waiting in the operator's
- * own queue.
+ * A reconcile that waits for a read reports this in status only after this time. Until then, the read may simply wait
+ * in the operator's own queue.
  */
 const silentReadMs = 45_000;
 
-/** The result of a step: undefined to decide the next step, anything else to end the reconcile. */
+/** The result of one step. If it is undefined, the kind decides its next step; otherwise the reconcile ends with it. */
 type Next = Promise<Ended | undefined>;
 
 /** Takes steps until a step ends the reconcile. */
@@ -276,7 +288,8 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     // after the next list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, service, read);
-    // The notes of a call apply only once the call is sent, so do not store them yet.
+    // Keep the notes of this step (times and counts) for the next step. The notes of a call are kept only once the call
+    // is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     if ('remember' in step) context.remember(step.remember);
@@ -296,8 +309,9 @@ function prepare(context: ReconcileContext, resources: Resources): void {
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
-  // While an object is paused or lacks something, it does not read the service. So start with new reads, and forget an
-  // earlier read that did not find the object: only two such reads in a row prove that the object is gone.
+  // While an object is paused or something that it needs is missing, it does not read the service. So start with new
+  // reads. Also forget an earlier read that did not find the object, because only two consecutive reads of that kind
+  // prove that the object is gone.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -331,8 +345,8 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
 }
 
 /**
- * Goes on to the next step. If the last step gave up an object that stays in the service, first publishes an event
- * about that object and writes status.
+ * Goes on to the next step. If the resource no longer manages an object that stays in the service, first publishes an
+ * event about that object and writes status.
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
@@ -345,8 +359,8 @@ async function goOn(context: ReconcileContext, pass: LivePass, stays: string | u
 }
 
 /**
- * For an object with the policy `Observe`, reports the call that would be sent next, without sending it. A one-time
- * request is then not Ready, because its call was not sent.
+ * Called for an object with the policy `Observe`. Status reports the next call, but the call is not sent. An object
+ * that stands for a one-time request, such as a recovery, is then not Ready, because its request was not sent.
  */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
   const message = 'the object is only observed; status.wouldDo describes the call that would be sent';
@@ -401,8 +415,8 @@ async function hold(context: ReconcileContext, pass: LivePass): Next {
 }
 
 /**
- * Requests a read of the service and ends the reconcile. A short wait for the read is not mentioned in status. A long
- * wait is mentioned if status does not cover this generation of the spec yet, or if the outcome of a call is unknown.
+ * Requests a read of the service and ends the reconcile. Status says nothing about a short wait for the read. A long
+ * wait is reported if status does not describe this generation of the spec yet, or if the outcome of a call is unknown.
  */
 async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf<'read'>): Promise<Ended> {
   const { inProcess, stored, status } = context;
@@ -428,8 +442,8 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
 }
 
 /**
- * While the annotation `reconcile-at` is being handled, also asks for reads that are otherwise rate-limited (the state
- * of an alert). Returns true while such a read is awaited.
+ * While the annotation `reconcile-at` is being handled, also requests those reads of the object that are otherwise
+ * rate-limited (the state of an alert). Returns true while one of these reads has not ended.
  */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;

@@ -21,8 +21,8 @@ import { annotations } from '../kind/contract/define.ts';
 const lastTokenMs = 600_000;
 
 /**
- * Says whether resources may use an account, and why not. `rules` are the parts of the account's spec that apply to
- * these resources, as text. A change of this text causes a reconcile of the resources.
+ * Whether the resources of an account may use it, and if not, why. `rules` is a string made of the parts of the
+ * account's spec that apply to these resources. When this string changes, the resources are reconciled.
  */
 interface Admission {
   readonly admitted: boolean;
@@ -49,8 +49,8 @@ export interface OpenAccount {
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
   /**
-   * Keys of resources whose objects are suddenly missing from a list of the service, by the key of that list. See
-   * `whyFrozen`.
+   * The keys of resources whose objects are suddenly missing from a list of the service, grouped by the key of the
+   * list. While there are any, the account is frozen (see `whyFrozen`).
    */
   readonly missing: Map<string, readonly string[]>;
   /**
@@ -58,7 +58,10 @@ export interface OpenAccount {
    * id comes with the monotonic time at which the object first appeared in a list.
    */
   suspects: ReadonlyMap<string, number>;
-  /** True while some of the `suspects` were first listed too recently to be reported as orphans. */
+  /**
+   * True while some of the `suspects` (possible orphans) appeared in a list so recently that they are not reported as
+   * orphans yet.
+   */
   isSuspicious: boolean;
   /** The newest value of the annotation `apphosting.dev/accept-missing` that the operator has handled. */
   acceptedMissing: string | undefined;
@@ -170,7 +173,7 @@ export class Accounts {
     await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
-  /** Builds the view of an account that the decision code of the kinds gets. */
+  /** Builds the view of an account: all that the code of the kinds sees of the account when it decides. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
@@ -201,7 +204,8 @@ export class Accounts {
   }
 
   /**
-   * Builds the view of an account that cannot be used, with the endpoint and account id to which the resource is bound.
+   * Builds the view that the code of the kinds gets of an account that cannot be used. Endpoint and account id are
+   * those to which the resource is bound.
    */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
@@ -382,8 +386,8 @@ function isAccountSpec(value: unknown): value is AccountSpec {
 }
 
 /**
- * Returns the newest value of the annotation `apphosting.dev/accept-missing` that was handled, as the account's status
- * has it.
+ * Returns the value of the annotation `apphosting.dev/accept-missing` that was handled last. It is stored in the
+ * account's status.
  */
 function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;
@@ -392,8 +396,8 @@ function acceptedMissingOf({ status }: Stored): string | undefined {
 }
 
 /**
- * Refuses an endpoint that differs from the one with which the account first succeeded, unless an annotation of the
- * account accepts the new endpoint.
+ * Returns why the endpoint must not be used: the account first succeeded with a different endpoint, and no annotation
+ * of the account accepts this one. Returns undefined if the endpoint may be used.
  */
 function pinned(stored: Stored, endpoint: string): Closed | undefined {
   const pin = stored.status.memory.binding?.endpoint;

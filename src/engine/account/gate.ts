@@ -3,8 +3,8 @@
  * counts the resources that use the account.
  *
  * Guarantees: the resources of an account are reconciled when the account becomes usable or unusable, or when the rules
- * in its spec change. An account is frozen while objects that its resources own are suddenly missing from a list. Many
- * changes of its resources cause only one new count.
+ * in its spec change. An account is frozen while objects that its resources own are suddenly missing from a list. If
+ * many resources change within a short time, the account counts its resources only once.
  */
 import type { EngineOptions } from '../options.ts';
 import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
@@ -27,17 +27,20 @@ import { urgencies, type WorkQueue } from '../queue.ts';
 import type { Orphan, Usage } from '../kind/contract/pass.ts';
 
 /**
- * The delay between a change of a resource and the new count of resources by its account. All changes during this time
- * share one count.
+ * After a change of a resource, its account waits this long before it counts its resources again. All changes during
+ * this time cause only one count.
  */
 const recountMs = 30_000;
 /**
- * The delay between a change and the new count, if a resource begins or stops waiting for the end of throttling or for
- * a permission. It is shorter, so that the account's status soon says so.
+ * When a resource begins or ceases to be Throttled or Forbidden, its account waits only this long before it counts its
+ * resources again. So the account's status soon mentions it.
  */
 const waitingMs = 5_000;
 
-/** Reasons for which an account is not Ready although the resources that use it may continue. */
+/**
+ * If an account was usable before and is not Ready for one of these reasons, the resources that use it are still
+ * reconciled.
+ */
 const passing: ReadonlySet<string> = new Set<Reason>([
   'VisibilityLost',
   'ServiceUnavailable',
@@ -48,7 +51,10 @@ const passing: ReadonlySet<string> = new Set<Reason>([
   'Paused',
 ]);
 
-/** The parts of the engine that know the accounts and the objects that use them. */
+/**
+ * The engine's options, and what it knows between reconciles: the objects, the accounts, which lists each object uses,
+ * and what this process remembers of each object.
+ */
 export interface AccountParts extends EngineOptions {
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
@@ -67,8 +73,8 @@ interface GateParts extends AccountParts {
 }
 
 /**
- * The number of owned objects that may be missing from a list before the account is frozen: this number, or this share
- * of all owned objects in the list, whichever is greater.
+ * An account is frozen when more owned objects than this are missing from a list. The limit is this number, or this
+ * share of all owned objects in the list, whichever is greater.
  */
 const fewest = 3;
 const share = 0.05;
@@ -134,7 +140,8 @@ export class AccountGate {
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    // Usually the list contains every owned object. Then no freeze has to begin or end.
+    // Usually the list contains every owned object, and none was missing from it before. Then a freeze neither begins
+    // nor ends.
     const showsAll = [...users.uses.values()].every(({ ids }) => ids.every((id) => items.has(id)));
     if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
@@ -151,8 +158,8 @@ export class AccountGate {
   }
 
   /**
-   * Returns a resource whose object the list should contain, and whether that object is missing. Returns an empty array
-   * if the list proves nothing about the resource's object, for example because the resource is being deleted.
+   * Returns a resource, and whether its object is missing from the list. Returns an empty array if the list proves
+   * nothing about the resource's object, for example because the resource is being deleted.
    */
   #owned(
     object: string,
@@ -169,7 +176,7 @@ export class AccountGate {
     // Skip a resource that is paused or lacks something that its spec refers to. Its reconcile does not read the object
     // in the service, and so could never prove that the object is gone.
     if (!looks) return [];
-    // A list may not yet contain an object that the operator wrote only a short time ago.
+    // Skip an object that the operator wrote only a short time ago, because the list may be too old to contain it.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
     if (items.has(id)) this.#accepted.delete(object);
     const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
@@ -225,15 +232,15 @@ export class AccountGate {
 // The usage of an account: its number of resources, and its orphans. An orphan is an object of the service that carries
 // this operator's ownership mark although no resource has its id.
 //
-// Orphans are searched only in lists that are polled for some resource anyway. Only a mark made with the operator's key
-// counts. An object is reported as an orphan only some time after it was first listed (`--horizon-seconds`), because
-// lists may be outdated, and a resource may be about to learn the object's id.
+// The operator looks for orphans only in lists that it polls for some resource anyway. An ownership mark counts only if
+// it was made with this operator's key. An object is reported as an orphan only some time after it first appeared in a
+// list (`--horizon-seconds`), because lists may be outdated, and a resource may be about to learn the object's id.
 
 const mostNamed = 3;
 
 /**
- * Counts the resources and orphans of an account. With a label selector no orphans are reported, since the resources
- * that own the objects may belong to another operator.
+ * Counts the resources of an account and finds its orphans. If the operator runs with a label selector, no orphans are
+ * reported, because resources of another operator may own the objects.
  */
 export function usageOf(around: AccountParts, account: Stored, opened: OpenAccount | undefined): Usage {
   const { objects, kinds, settings } = around;
@@ -250,7 +257,8 @@ export function usageOf(around: AccountParts, account: Stored, opened: OpenAccou
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
     throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
-    // Name the first few resources with their messages, because a message says which call was refused.
+    // Name the first few resources that lack a permission, each with its message, because the message says which call
+    // was refused.
     forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },
     orphans: searched === undefined ? [] : kinds.flatMap((kind) => orphansOf(around, searched, kind)),
   };

@@ -32,7 +32,10 @@ import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
-/** The inputs of a pass that come from outside the object: its account, Secrets, ConfigMaps and references. */
+/**
+ * The part of a pass (the data for one decision) that does not come from the object itself: its account, its Secrets
+ * and ConfigMaps, and the objects that it refers to.
+ */
 type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };
 
 /** Builds the pass (the inputs of one decision) from the current state of the reconcile. */
@@ -46,9 +49,9 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // After a take-over from a leader that did not release its lease, or after a restore of the cluster from a backup,
-  // leave out `newSince` for objects that this process knew before the take-over period ended. Something may have been
-  // created for them in the service that this process does not know of.
+  // `newSince` tells the kind that nothing was created for the object before that time. This is not certain if this
+  // process first saw the object before the end of a take-over period, so leave it out then. Such a period follows a
+  // leader that did not release its lease, and a restore of the cluster from a backup.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -131,8 +134,9 @@ interface Unready {
 }
 
 /**
- * Gathers everything that an object needs, or returns what is missing. A deletion needs no Secrets or ConfigMaps, and
- * only those referred objects that still exist. With `look`, only the account must be usable.
+ * Gathers everything that the reconcile of an object needs, or returns what is missing. A deletion needs no Secrets or
+ * ConfigMaps, and only those referred objects that still exist. If `to` is `look`, only the account is required, and
+ * everything else is optional.
  */
 export async function gather(
   stored: Stored,
@@ -203,8 +207,8 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
 }
 
 /**
- * Stalls an object whose account now has a different endpoint or id, unless the account's owner accepted the new
- * endpoint.
+ * Returns a verdict if the object's account now has a different endpoint or id than before. A new endpoint that the
+ * account's owner has accepted is no problem.
  */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
@@ -261,8 +265,8 @@ function referencesOf(
 }
 
 /**
- * True for an object that was not reconciled yet or is being created. Objects that refer to such an object wait for it
- * without a message in status.
+ * True for an object that was never reconciled or is being created. Other objects that refer to it wait, and their
+ * status does not mention the wait.
  */
 export function isBeingMade({ object, status: { conditions, memory } }: Stored): boolean {
   const reason = readyIn(conditions)?.reason;
@@ -308,7 +312,8 @@ function subjectOf(stored: Stored): Subject {
 
 // ---- relations between resources -------------------------------------------------------------------------------
 //
-// Relations between resources: who owns an id, who refers to whom, and who uses an account.
+// These functions find out which resource owns an id of the service, which resources refer to an object, and which
+// resources use an account.
 
 /** Finds the oldest other resource of the same kind that claims this id in the same account of the service. */
 function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {

@@ -2,9 +2,9 @@
  * The context of one reconcile: the stored object, what this process remembers of the object, and the status that is
  * being built.
  *
- * Guarantees: status is written with uid and resourceVersion, and only if something other than its ever-changing fields
- * differs. The write of a new id is retried until the id is in status. A create call that this process has begun is not
- * forgotten even when somebody wipes the status.
+ * Guarantees: status is written with uid and resourceVersion. It is not written if only fields differ that change all
+ * the time, such as an age. The write of a new id is retried until the id is in status. A create call that this process
+ * has begun is not forgotten even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
 import { momentOf } from '../../base/time.ts';
@@ -29,10 +29,13 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** The longest delay of a status write that would only change values that status shows from the service. */
+/** The longest delay of a status write that would only update values copied from the service. */
 const newsWaitMs = 120_000;
 
-/** Reasons whose messages already mention the call with the unknown outcome. */
+/**
+ * The messages of verdicts with these reasons already mention the call with the unknown outcome, so nothing is added to
+ * them.
+ */
 const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous', 'InstallationIdUnknown']);
 
 /** The inputs of one decision, with a view of the service that records which lists and items the decision reads. */
@@ -123,12 +126,17 @@ export class ReconcileContext {
     return call.credential === 'dangerous' ? (opened.dangerous ?? opened.service) : opened.service;
   }
 
-  /** True while the outcome of a call of this object is unknown, so that other objects must wait. */
+  /**
+   * True while the operator must find out whether a call of this object was carried out. Other objects may have to wait
+   * for the result.
+   */
   get isLost(): boolean {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
   }
 
-  /** Returns the time until when a call in the journal may still arrive at the service, as text for messages. */
+  /**
+   * Returns the time until which a call in the journal may still arrive at the service, as an ISO string for messages.
+   */
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = this.inProcess.journalSeen(journal, momentOf(clock));
@@ -167,8 +175,9 @@ export class ReconcileContext {
   }
 
   /**
-   * Returns the status to write over a newer status that somebody else wrote. Returns undefined if the newer status
-   * must stay: it has a journal that this process did not write, or the object was recreated.
+   * Called when somebody else wrote status in the meantime. Returns the status to write over it, or undefined if it
+   * must stay: its journal differs from the one that this process knows, or the object was recreated. A wiped status
+   * never stays.
    */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;
@@ -202,7 +211,10 @@ export class ReconcileContext {
     this.parts.wrote(stored);
   }
 
-  /** Publishes an event about what stays in the service when an object is deleted during its own call. */
+  /**
+   * Called when an object was deleted from Kubernetes while its call was being sent. Publishes an event that says what
+   * the call leaves in the service.
+   */
   #publishLost(): void {
     const { kind } = this.stored;
     const note = kind.leaves?.(this.memory) ?? (kind.holds ? staying(this.memory) : undefined);
@@ -276,8 +288,8 @@ export class ReconcileContext {
   }
 
   /**
-   * True when the status write can wait for a while, because only values that status shows from the service have
-   * changed, and other objects of the account wait for a worker.
+   * True when the status write can be postponed: it would only update values that status copies from the service, and
+   * other objects of the account wait for a worker. A write is postponed for two minutes at most.
    */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
@@ -336,8 +348,9 @@ export class ReconcileContext {
 }
 
 /**
- * True while the outcome of a call in the journal is unknown and must be found out by reading the service. This is a
- * create call without an id, or a change whose journal entry has the values from before the call (`before`).
+ * True while the outcome of a call in the journal is unknown and must be found out by reading the service. The call is
+ * a create call of an object that has no id yet, or a change whose journal entry contains the values from before the
+ * call (`before`).
  */
 export function isOpen({ id, journal }: Memory): boolean {
   return journal?.create === undefined ? journal?.before !== undefined : id === undefined;

@@ -11,7 +11,7 @@ import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
 import { isoSeconds } from '../../base/time.ts';
 
-/** The reasons for waiting that deserve a Warning event. */
+/** An object that waits usually gets a Normal event. For these reasons it gets a Warning event. */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
 /**
@@ -92,7 +92,10 @@ export function publishRetained(
 //
 // Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
 
-/** The reasons for which a deletion cannot proceed although the service does not block it. */
+/**
+ * Reasons for which the operator cannot delete an object from the service. If the service refuses because something
+ * uses or protects the object, the reason is DeletionBlocked, which is not among them.
+ */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
   'EndpointChanged',
@@ -118,7 +121,7 @@ export function releasedWithoutCall(
   return { is: 'release', ...(stays !== undefined && { stays }) };
 }
 
-/** Adds to the message of a deletion that cannot proceed which annotation lets the deletion finish. */
+/** When a deletion cannot proceed, adds to its message the name of the annotation that lets it finish. */
 export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Verdict): Verdict {
   const isHeld = object.metadata.deletionTimestamp !== undefined && isHeldByUs(object);
   if (!isHeld || kind.life === 'account' || verdict.is === 'ready' || !outOfReach.has(verdict.reason)) return verdict;
@@ -130,7 +133,10 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
   };
 }
 
-/** Says what stays in the service when only the Kubernetes resource is deleted. */
+/**
+ * Returns a text that says what stays in the service when only the Kubernetes resource is deleted; undefined if nothing
+ * stays.
+ */
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
@@ -246,9 +252,9 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
 }
 
 /**
- * Returns the conditions that only this kind has. The conditions of the verdict take precedence over those from the
- * read of the service (without a read: over the earlier ones). Every other condition that the kind always has is
- * `Unknown`.
+ * Returns the conditions that only this kind has. Each condition comes from the verdict if the verdict contains it, and
+ * otherwise from the read of the service (from the earlier status if nothing was read). A condition that the kind
+ * always has is `Unknown` if it comes from none of them.
  */
 export function ownConditions(
   kind: AnyKind,
@@ -263,9 +269,9 @@ export function ownConditions(
 }
 
 /**
- * Returns the conditions that only this kind has, for an object that could not be read from the service. The conditions
- * listed in `fleeting` become Unknown; the others stay as they were. All stay as they were while a read or the outcome
- * of a call is awaited.
+ * Returns the conditions that only this kind has, for an object that could not be read from the service. While a read
+ * or the outcome of a call is awaited, all of them stay as they were. Otherwise those that the kind lists in `fleeting`
+ * become Unknown.
  */
 function keptConditions(
   kind: AnyKind,

@@ -23,14 +23,14 @@ import {
 /** The newest call of an object that failed or was refused. */
 interface FailedCall {
   /**
-   * The fingerprint of the failed request. If the response contained an id, the next request will differ, so the
-   * fingerprint is undefined until that next request is known.
+   * The fingerprint of the request that has to wait. Usually this is the failed request. If its response contained an
+   * id, the next request will contain that id; then the fingerprint is undefined until that request is known.
    */
   readonly digest: string | undefined;
   readonly at: number;
   /** True when the service refused the call; false when the call failed or its outcome is unknown. */
   readonly isNo: boolean;
-  /** The verdict about the failed call. Status repeats it until the call is sent again. */
+  /** The verdict that status reports about the failed call until the call is sent again. */
   readonly verdict: Verdict;
   readonly until: number;
   /**
@@ -50,13 +50,13 @@ interface Correction {
 const contestWindowMs = 600_000;
 const contestLimit = 5;
 
-/** A refused call is sent again after this long, unless something ends the pause earlier. */
+/**
+ * The pause before a refused call is sent again, if its verdict contains no other pause. Some changes end the pause
+ * earlier.
+ */
 const refusedForMs = 600_000;
 
-/**
- * Memory of this process about one object, between reconciles. If the memory is lost, the operator only needs more
- * time.
- */
+/** What this process remembers of one object between reconciles. If this is lost, the operator only needs more time. */
 export class InProcess {
   notes: Notes = {};
   /**
@@ -92,7 +92,7 @@ export class InProcess {
    * The newest call that failed or was refused. Such a call is not repeated at every reconcile, but only after a pause.
    */
   failedCall: FailedCall | undefined;
-  /** The number of failed calls in a row. */
+  /** The number of consecutive failed calls of the object. */
   failures = 0;
   /** Monotonic time at which a change in the service was first seen that is not in status yet. */
   newsSince: number | undefined;
@@ -103,14 +103,14 @@ export class InProcess {
   /** The ownership mark of the object, with the account for which the mark was computed. */
   #marker: { readonly where: string; readonly text: string } | undefined;
   /**
-   * Everything that may decide if the failed call succeeds, except the request itself, as text. Any change of this text
-   * ends the backoff. See `noteCircumstances`.
+   * A string made of everything, apart from the request itself, that may affect whether a retry of the failed call
+   * succeeds. When this string changes, the backoff ends. See `noteCircumstances`.
    */
   #circumstances: string | undefined;
   #corrections: readonly Correction[] = [];
   /**
-   * The generation of the spec for which contested fields are no longer corrected; undefined when there are no such
-   * fields.
+   * The generation of the spec for which the operator has stopped correcting contested fields (fields that somebody
+   * else keeps changing); undefined while it corrects all fields.
    */
   #contestedIn: number | undefined;
 
@@ -125,9 +125,9 @@ export class InProcess {
   }
 
   /**
-   * If a read finds the object, removes the note that an earlier read did not find it. An object counts as gone only if
-   * two reads in a row do not find it. A resource with several objects in the service has one such note for each of
-   * them, under the object's id.
+   * An object counts as gone only after two consecutive reads without it. After the first such read, a note says that
+   * the object was not found. This function removes the note if a newer read contains the object. A resource with
+   * several objects in the service has one such note for each of them, under the object's id.
    */
   noteShown(id: string | undefined, view: RecordingView): void {
     for (const [name, at] of Object.entries(this.notes)) {
@@ -175,8 +175,9 @@ export class InProcess {
   }
 
   /**
-   * Returns the corrections under this generation that count towards the limit: those of the last ten minutes. Once the
-   * operator has stopped correcting, older ones count as well.
+   * A field that the operator had to correct too often is left as it is. Returns the corrections that count: those of
+   * the last ten minutes under this generation of the spec. Once the operator has stopped correcting, older ones count
+   * too, so that it does not start again after some time alone.
    */
   #counted(generation: number, now: number): readonly Correction[] {
     const isLeft = this.#contestedIn === generation;
@@ -185,17 +186,23 @@ export class InProcess {
     );
   }
 
-  /** Stops correcting the contested fields until the contest ends. */
+  /**
+   * Makes the operator leave contested fields (fields that somebody else keeps changing) as they are, until the spec is
+   * edited or `endContest` is called.
+   */
   leaveContested(generation: number): void {
     this.#contestedIn = generation;
   }
 
-  /** Ends the contest over fields, because the service equals the spec. */
+  /**
+   * Called when the object in the service equals the spec. From now on the operator corrects contested fields again,
+   * which are fields that somebody else kept changing.
+   */
   noteEqual(): void {
     if (this.#contestedIn !== undefined) this.endContest();
   }
 
-  /** Ends the contest over fields. From now on the operator corrects them again. */
+  /** Forgets all corrections, so that the operator again corrects the fields that somebody else kept changing. */
   endContest(): void {
     this.#corrections = [];
     this.#contestedIn = undefined;
@@ -203,14 +210,14 @@ export class InProcess {
 
   // ---- backoff of calls ----
   //
-  // Remembers calls that failed or were refused, and when each may be sent again.
+  // Remembers the newest call of the object that failed or was refused, and when it may be sent again.
   //
   // Guarantees: however often the object is reconciled, a failed call is repeated only after a pause that grows with
-  // each failure in a row. A refused call is repeated only after ten minutes, or after the pause that its kind chose. A
-  // different call is sent at once.
+  // each consecutive failure. A refused call is repeated only after ten minutes, or after the pause that its kind
+  // chose. A different call is sent at once.
   //
-  // The pause ends early, and the count of failures is reset, when something changes that may decide if the call
-  // succeeds: the object, the objects that it refers to, an annotation of the operator, the credential, or the set of
+  // The pause ends early, and the count of failures is reset, when something changes that may let the call succeed: the
+  // object, the objects that it refers to, one of its annotations for this operator, the credential, or the set of
   // objects that block its deletion. The pause after a failure also ends when the service can be read again. If the
   // service refused a call because a name is taken, the pause also ends when the name becomes free.
   //
@@ -219,18 +226,19 @@ export class InProcess {
   // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
 
   /**
-   * Starts the backoff of a call, and returns the pause. After a refusal the pause is the one in the verdict, or ten
-   * minutes if the verdict has none. After a failure the pause grows with each failure in a row, and is at least the one in
-   * the verdict.
+   * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one in the verdict, or ten
+   * minutes if the verdict contains none. After a failure, the pause grows with each consecutive failure; if the
+   * verdict contains a longer pause, that one applies.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
-    // The verdict is repeated at each reconcile, and must remove the journal entry each time. The other values in
-    // `remember` were stored the first time.
+    // Each reconcile during the pause reports this verdict again. If the first verdict removed the journal entry, each
+    // repetition removes it again. The other values in `remember` were stored the first time.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // Repeat the notes of a refusal too, because other steps may have replaced the stored notes in the meantime.
+    // Each reconcile during the pause also stores the notes of a refusal again (times and counts for the next step),
+    // because other steps may have replaced them.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
@@ -238,7 +246,10 @@ export class InProcess {
     return pauseMs;
   }
 
-  /** Ends the backoff after a call that succeeded, or when the object needs no call any more. */
+  /**
+   * Ends the backoff. Called when a call succeeded, when the object needs no call any more, or when something has
+   * changed that may let the failed call succeed.
+   */
   wentWell(): void {
     this.failedCall = undefined;
     this.failures = 0;
@@ -250,15 +261,15 @@ export class InProcess {
     if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // If the response to the failed call contained an id, the digest of the next request was unknown until now. That
-    // request has to wait too, so store its digest.
+    // The digest was undefined until now if the response to the failed call contained an id, because the next request
+    // contains that id. That next request is known now and has to wait too, so store its digest.
     this.failedCall = { ...failedCall, digest };
     return failedCall;
   }
 
   /**
-   * True when the backoff is over, but the call was decided on data that was read before the backoff ended. The data
-   * must then be read again before the call is sent.
+   * True when the backoff of the call is over, but the kind decided on the call with data that was read before the
+   * backoff ended. The service must then be read again before the call is sent.
    */
   isSeenTooEarly(digest: string, now: number): boolean {
     const { failedCall, askedAt } = this;
@@ -267,8 +278,8 @@ export class InProcess {
   }
 
   /**
-   * Ends the backoff when something changed that may decide if the call succeeds. `holders` are the objects that may
-   * block the deletion of this object.
+   * Ends the backoff when something has changed that may let the failed call succeed. `holders` are the keys of the
+   * objects that may block the deletion of this object.
    */
   noteCircumstances(
     { metadata }: KubeObject,
@@ -293,7 +304,9 @@ export class InProcess {
   }
 }
 
-/** Memory of this process about all objects, by uid, so that nothing is remembered for a recreated object. */
+/**
+ * What this process remembers of all objects. The uid is the key, so that nothing is remembered for a recreated object.
+ */
 export class InProcessStates {
   readonly #byUid = new Map<string, InProcess>();
   readonly #clock: Clock;
@@ -453,9 +466,9 @@ export class Subscriptions {
   }
 
   /**
-   * Returns the objects that must be reconciled after a list was read: those that use a changed item, and those that
-   * wait for the list. If reading the list begins to fail or works again (`hasRecovered`), these are all objects that
-   * use the list.
+   * Called when the read of a list has ended. Returns the objects that must be reconciled: those that use a changed
+   * item, and those that wait for the list. If reading the list begins to fail, or works again (`hasRecovered`), also
+   * returns all other objects that use the list.
    */
   listed({ service, key, changed, problem }: Parameters<ListListener>[0]): {
     readonly objects: ReadonlySet<string>;
@@ -478,7 +491,7 @@ export class Subscriptions {
     return this.#byService.get(service)?.get(key);
   }
 
-  /** Returns every list of a service that some object uses. */
+  /** Returns all lists that objects use through this connection to the service. */
   readsOf(service: Service): readonly Read[] {
     return [...(this.#byService.get(service)?.values() ?? [])].map(({ read }) => read);
   }

@@ -1,7 +1,7 @@
 import { accountLabel, readyIn, type Stored } from './stored.ts';
 import type { ObjectMeta } from '../ports.ts';
 
-/** The counts over all objects from which the metrics are set. */
+/** Numbers about all objects, such as how many are Ready, for the operator's metrics. */
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /** Counts the objects by their conditions. */
@@ -33,7 +33,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
     drifted: new Map(counted(drifted.map(({ kind }) => ({ kind }))).map(({ kind, count }) => [kind, count])),
     // The number of objects with each condition. The condition Ready is not included, because `objects` counts it.
     conditions: counted(conditions.filter(({ type }) => type !== 'Ready')),
-    // For each kind, the age in seconds of the one-time request that failed last.
+    // For each kind of one-time request, such as RecoveryActivation: the age of the newest failure, in seconds.
     newestFailureSeconds,
     // For each account, from its status: the number of resources that use the account, and the number of its orphans
     // (objects in the service that carry the operator's ownership mark but belong to no resource).
@@ -47,7 +47,7 @@ export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   };
 }
 
-/** Merges equal rows into one row, with the number of merged rows as its `count`. */
+/** Counts equal rows. Returns each different row once, with the number of its occurrences as `count`. */
 function counted<Row extends object>(rows: readonly Row[]): readonly (Row & { readonly count: number })[] {
   const counts = new Map<string, Row & { count: number }>();
   for (const row of rows) {

@@ -1,9 +1,10 @@
 /**
- * Keeps two calls from running at the same time if their effects could not be told apart after a lost response. A
- * create call reserves the name of the new object; other such calls take exclusive locks.
+ * Keeps apart calls whose effects look alike. If two such calls ran at the same time and a response was lost, the
+ * operator could not tell which of the two calls was carried out.
  *
- * In each list of an account, at most one object may have a create call of a given name that is unfinished or has an
- * unknown outcome.
+ * A create call reserves the name of the new object: in each list of an account, only one object may have an open
+ * create call of a given name. The call is open until it has ended and its outcome is known. Other calls whose effects
+ * look alike, such as two deployments of one environment, take exclusive locks.
  *
  * Why: docs/design/at-most-once.md#one-name-has-one-open-create
  */
@@ -47,8 +48,8 @@ export class OpenCreates {
   }
 
   /**
-   * Ends the reservation of a name after the call has ended. From then on the journal shows if the outcome of the
-   * create call is still unknown.
+   * Releases a reserved name when the create call has ended. From then on, the journal shows whether the outcome of the
+   * call is still unknown.
    */
   unreserve({ object: { metadata } }: Stored): void {
     const creation = this.#creations.get(metadata.uid);
@@ -124,8 +125,8 @@ export class OpenCreates {
 }
 
 /**
- * The text that stands in messages for the object that has reserved a name, unless that object is stuck. If messages
- * contained the object's name, each new reservation would change the status of all objects that wait.
+ * Messages use these words for the object that has reserved a name, unless that object is stuck. If messages contained
+ * its name, each new reservation would change the status of all objects that wait.
  */
 const usualHolder = 'another resource';
 
@@ -140,8 +141,8 @@ interface Creation {
   readonly key: string;
   readonly target: string;
   /**
-   * The monotonic time after which the create call can no longer arrive at the service and lists contain its result;
-   * infinite while the call is being sent.
+   * Monotonic time after which the create call can no longer arrive at the service, and after which lists contain the
+   * object that it created. Infinite while the call is being sent.
    */
   until: number;
 }
@@ -154,8 +155,8 @@ function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
 /**
- * Locks by name. A lock keeps two calls from running at the same time if their effects could not be told apart after a
- * lost response.
+ * Named locks for calls whose effects look alike. Two calls that need the same lock never run at the same time, because
+ * after a lost response the operator could not tell which of the two was carried out.
  */
 export class ExclusiveLocks {
   /**
@@ -165,9 +166,9 @@ export class ExclusiveLocks {
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 
   /**
-   * Takes all of these locks, or none. Returns false if another object holds one of them. Also returns false if another
-   * object released one after the caller last read the service (`lookedAt`, monotonic), because what the caller has
-   * read may then be outdated.
+   * Takes all of these locks, or takes none and returns false. A lock cannot be taken while another object holds it. It
+   * also cannot be taken if another object released it after the caller last read the service (`lookedAt`, monotonic),
+   * because what the caller has read may be outdated.
    */
   take(names: readonly string[], by: string, lookedAt: number): boolean {
     const isFree = names.every((name) => {

@@ -1,10 +1,10 @@
 /**
- * Objects as they are stored in Kubernetes: parsed, named, and indexed by account, reference, Secret, id and pending
- * create call. Also renders their status for writing.
+ * Parses the objects that are stored in Kubernetes, and indexes them by account, reference, Secret, ConfigMap, id and
+ * pending create call. Also renders their status for writing.
  *
  * Guarantees: `Stored` is the newest known version of its object, from the watch or from the operator's own later
  * write. Its index keys are those of this version. If an edit removes a reference from the spec, the index key of that
- * reference stays until the edited spec is applied. A key is in the index exactly while its object exists.
+ * reference stays until the edited spec is applied. An object is in the index exactly as long as it exists.
  */
 import { fit, type Cut, tokenIn } from '../kind/schema/schema.ts';
 import { definedIn, isRecord, stated, unlessEmpty } from '../../base/json.ts';
@@ -32,7 +32,7 @@ export interface ParsedObject {
   readonly account: string;
 }
 
-/** A parsed object in the index, with the index keys under which the object is found. */
+/** A parsed object in the index, with its index keys. The index finds the object by each of these keys. */
 export interface Stored extends ParsedObject {
   readonly indexKeys: readonly string[];
 }
@@ -58,12 +58,12 @@ export function partsOfKey(key: string): { readonly kind: string; readonly names
   return { kind, namespace, name: name.join('/') };
 }
 
-/** Returns the kind and name of an object as text for messages, such as `ContactPoint team-a/on-call`. */
+/** Returns the kind and name of an object for messages, such as `ContactPoint team-a/on-call`. */
 export function inWords(kind: string, meta: Pick<ObjectMeta, 'name' | 'namespace'>): string {
   return `${kind} ${meta.namespace === undefined ? '' : `${meta.namespace}/`}${meta.name}`;
 }
 
-/** Returns the kind and name of a stored object as text for messages, such as `ContactPoint team-a/on-call`. */
+/** Returns the kind and name of a stored object for messages, such as `ContactPoint team-a/on-call`. */
 export function storedInWords(stored: Stored): string {
   return inWords(stored.kind.kind, stored.object.metadata);
 }
@@ -76,8 +76,8 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
 // ---- the index -------------------------------------------------------------------------------------------------
 
 /**
- * Builds index keys. An index key stands for an account, another object, a Secret, an id or a name. It finds the
- * objects that must be reconciled when that thing changes.
+ * Builds index keys. An index key stands for an account, another object, a Secret, a ConfigMap, an id or a name. When
+ * one of these changes, its index key finds the objects that must be reconciled.
  */
 export const indexKey = {
   account: (key: string) => `account:${key}`,
@@ -283,7 +283,7 @@ const Common = z.object({
   applied: InternalStatus.applied.catch(undefined),
 });
 
-/** A parsed status: the fields that the engine reads back, and the conditions. */
+/** A parsed status: what the engine remembers of the object, and the conditions. */
 export interface StoredStatus {
   readonly memory: Memory;
   readonly conditions: readonly Condition[];
@@ -295,7 +295,10 @@ export interface StoredStatus {
   readonly damaged: unknown;
 }
 
-/** Parses a status. Unreadable parts count as absent, except the journal: an unreadable journal is stored as it is. */
+/**
+ * Parses a status. A field that cannot be parsed is treated as missing. Only a journal that cannot be parsed is kept
+ * unchanged, in `damaged`.
+ */
 export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const fields = flat(status);
   const { externalId: id, ownership, binding, applied, conditions = [], lastHandledReconcileAt } = Common.parse(fields);
@@ -323,7 +326,10 @@ function flat(status: unknown): Readonly<Record<string, unknown>> {
   return isRecord(internal) ? { ...fields, ...internal } : fields;
 }
 
-/** The lists in status that compare the spec with the object in the service. */
+/**
+ * The lists in status that compare the spec with the object in the service: fields that differ (`drift`), fields that
+ * the service never shows (`unverified`), and fields of an earlier spec that cannot be cleared (`leftover`).
+ */
 export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'leftover'>>;
 
 const mostCuts = 20;
@@ -335,8 +341,8 @@ const mostCuts = 20;
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
- * Renders the whole status without undefined fields. Fields that only people read are cut to the limits of the schema,
- * and `truncated` lists the cut lists.
+ * Renders the whole status without undefined fields. A field that only people read is cut if it is longer than the
+ * schema allows. The status field `truncated` names each list that was cut.
  */
 export function renderStatus(
   kind: AnyKind,
@@ -383,8 +389,8 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
 export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
 /**
- * Returns the group in which an account counts a resource. The condition Ready of the resource decides it. Undefined
- * when the resource is gone.
+ * Returns the group in which an account counts this resource; the resource's condition Ready decides which group it is.
+ * Returns undefined when the resource is gone.
  */
 export function standingOf(stored: Stored | undefined): Standing | undefined {
   if (stored === undefined) return undefined;
