@@ -144,7 +144,7 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
 
 /** Treats the bound environment as gone after two lists, read one poll interval apart, do not show the environment. */
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
-  const message = `the service does not show environment ${id}; the operator checks once more before the environment counts as gone`;
+  const message = `the service does not list environment ${id}; the operator checks once more before it treats the environment as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
@@ -162,7 +162,7 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;
-  const message = `there is no ${meantBy(pass.spec)}${where}; the service's API cannot create environments: create the environment in the service's console, and this resource binds to it as soon as the service shows it`;
+  const message = `there is no ${meantBy(pass.spec)}${where}; create it in the service's console, because the service's API cannot create environments. This resource then binds to it`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 

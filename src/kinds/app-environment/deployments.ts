@@ -452,14 +452,15 @@ export function resolveDoubt(
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
-  const lost = `the answer to the call ${entry.operation} for environment "${item.name}" is not known`;
+  const lost = `the outcome of the call "${entry.operation}" to environment "${item.name}" is not known`;
   if (stateOf(item) === 'Updating') {
     const message = `${lost}; waiting until the deployment of the environment has ended`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   if (snapshot.begunAt < settledAt) {
-    const next = entry.attempt < mostAttempts ? 'the call is sent again' : 'the call is given up';
-    const message = `${lost}; if the environment shows no effect of the call by ${inWords}, ${next}`;
+    const next =
+      entry.attempt < mostAttempts ? 'the operator sends the call again' : 'the operator does not send the call again';
+    const message = `${lost}; if no effect of the call is visible by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   return { is: 'again', remember: notCarriedOut(pass, entry) };

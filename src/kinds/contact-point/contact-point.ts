@@ -147,8 +147,11 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '')
-    return field === 'webhook.password' ? undefined : 'the value is empty; the service would keep the old value';
-  if (text.includes('****') || /^[•*]+$/.test(text)) return 'the value is masked; the service would keep the old value';
+    return field === 'webhook.password'
+      ? undefined
+      : 'the value is empty; the service would ignore it and keep the old value';
+  if (text.includes('****') || /^[•*]+$/.test(text))
+    return 'the value is masked, such as ****; the service would ignore it and keep the old value';
   const isSecure = !/^chat[BC]\./.test(field) || URL.parse(text)?.protocol === 'https:';
   return isSecure ? undefined : 'the value is not an https URL';
 }

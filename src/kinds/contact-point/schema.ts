@@ -32,12 +32,15 @@ const Fields = specInAccount(
       ),
     }).optional(),
     webhook: fields('Calls a custom webhook (API type: webhook).', {
-      url: withRule(givenText('The URL of the webhook. Take a URL that contains a secret from a Secret.'), {
-        rule: "!has(self.value) || self.value.matches('^https?://[^ ]+$')",
-        message: 'value must be a URL that begins with http:// or https://',
-        fieldPath: '.value',
-        check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
-      }),
+      url: withRule(
+        givenText('The URL of the webhook. If the URL contains a password or a token, store the URL in a Secret.'),
+        {
+          rule: "!has(self.value) || self.value.matches('^https?://[^ ]+$')",
+          message: 'value must be a URL that begins with http:// or https://',
+          fieldPath: '.value',
+          check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
+        },
+      ),
       httpMethod: text('The HTTP method, such as POST or PUT.', { min: 1, max: 16, pattern: '^[A-Z]+$' }).optional(),
       username: text('The user name for basic authentication.', { max: 256 }).optional(),
       password: secretText('The password for basic authentication.').optional(),

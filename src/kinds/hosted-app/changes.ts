@@ -145,7 +145,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed, and the change waits in each environment for the next deployment; the operator notices only deployments that an AppEnvironment makes`;
+  return `the change of ${fields.join(', ')} takes effect in each environment with its next deployment; the operator does not notice deployments that are made without an AppEnvironment`;
 }
 
 /**
@@ -158,12 +158,14 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
-    message.push(`spec.image only creates the app: ${deployers.slice(0, 3).join(', ')} deploys an image of its own`);
+    message.push(
+      `spec.image is used only to create the app, because ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
+    );
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
     message.push(
-      `${pendingChanges.join(', ')} was sent to the adopted app without a comparison, because the service does not show the present value; each environment applies the change with its next deployment, or with the next edit of this spec`,
+      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show the current value; each environment uses the new value after its next deployment, or after the next edit of this spec`,
     );
   }
   return { is: 'ready', message: message.join('; ') };

@@ -73,7 +73,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
-    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that the access does not become wider`;
+    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent until it has an id`;
     return { is: 'wait', reason: 'ReferenceNotReady', message };
   }
   const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));
@@ -82,7 +82,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   const isAsWanted = sameIds(target, allowed);
   const unseen = unseenIn(pass, ids).filter((id) => !isAsWanted || !allowed.includes(id));
   if (unseen.length > 0) {
-    const message = `the service shows no environment ${unseen.join(', ')}; nothing is sent until the service shows it or the spec changes`;
+    const message = `the service does not list environment ${unseen.join(', ')}; nothing is sent until the service lists it or the spec changes`;
     return { is: 'wait', reason: 'EnvironmentNotFound', message };
   }
   if (isAsWanted) return settled(pass, ids);
@@ -96,7 +96,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} refers to environment ${ids.join(', ')} now, and referred to another one when this spec was applied; nothing is sent until the spec is edited, for example to name the environment by externalId`;
+  const message = `${named(moved)} now manages environment ${ids.join(', ')}, but managed another one when this spec was applied; nothing is sent until this spec is edited, for example to name the environment by externalId`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
@@ -129,13 +129,13 @@ function close(pass: AccessPass): AccessStep {
   // access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
-    const message = `member ${membershipId} has full access although the spec restricts it, and none of the environments in spec.environmentRefs exists any more. An empty list would mean full access, so nothing is sent; add an environment that exists`;
+    const message = `member ${membershipId} has full access although the spec restricts the access, and none of the environments in spec.environmentRefs exists. Nothing is sent, because an empty list means full access; add an environment that exists`;
     return { is: 'stall', reason: 'AccessWiderThanSpec', message };
   }
   const isWhole = unresolved.length === 0 && target.length === ids.length;
   const step = restrictTo(pass, target, { ids: target, isWhole });
   if (step.is !== 'call') return step;
-  const note = `member ${membershipId} had full access although the spec restricts it; the operator restricts the access to ${target.join(', ')} again`;
+  const note = `member ${membershipId} had full access although the spec restricts the access; the operator restricts the access to ${target.join(', ')} again`;
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
@@ -160,7 +160,7 @@ function leave(pass: AccessPass): AccessStep {
   if (isUnknown) {
     // Status does not show whether the service refused the restriction, or whether the response was lost. In either
     // case it is not certain that this resource made the restriction.
-    return { is: 'release', stays: `${stays}, because this resource is not known to have restricted the access` };
+    return { is: 'release', stays: `${stays}, because it is not certain that this resource restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
@@ -270,14 +270,14 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
   const { is, message } = refusal;
   const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;
   if (is === 'inDoubt') {
-    const again = `${failure}; the operator reads the access before it sends the list again`;
+    const again = `${failure}; the operator reads the member's access before it sends the change again`;
     return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const isRefused = isNo(refusal) || is === 'notFound';
   const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if (unknown.length === 0) return undefined;
   const { account, monotonicMs: refusedAt } = pass;
-  const maybe = `${failure}; environment ${unknown.join(', ')}, which the spec does not name, may be gone; the operator leaves it out if the next list of environments does not show it either`;
+  const maybe = `${failure}; the service does not list environment ${unknown.join(', ')}. If the next list of environments lacks it, too, the operator sends the change without it`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
 }
 
@@ -306,7 +306,7 @@ export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
   holds: true,
   columns: [
     { name: 'ACCESS', path: '.spec.access', description: 'The access that the spec asks for.' },
-    { name: 'IN-EFFECT', path: '.status.access', description: 'The access that the service shows.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'The access of the member in the service.' },
   ],
   selectable: ['.spec.externalId', '.spec.access', '.status.access'],
   needs: ({ environmentRefs = [] }) => ({

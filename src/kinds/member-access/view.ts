@@ -137,25 +137,25 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `member ${spec.externalId} may also use ${news.join(', ')}: the spec does not name these environments, and this resource is not known to have added them; they are kept, because onServiceAdd is Keep`;
+  const note = `member ${spec.externalId} may also use ${news.join(', ')}, although the spec does not name these environments; the operator leaves this access in place, because onServiceAdd is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
 function widerCondition(isWider: boolean): OwnCondition {
   const wider = about('AccessWiderThanSpec');
   return isWider
-    ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts it')
+    ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts the access')
     : wider.no(
         'AsSpecified',
-        'the member does not have full access, or the spec allows full access; status.serviceAddedEnvironmentIds lists the environments that others added',
+        'the spec allows full access, or the access of the member is restricted; status.serviceAddedEnvironmentIds lists environments that somebody else added',
       );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
   if (kept.length === 0)
-    return added.no('NothingAdded', "the operator keeps no environments that others added to the member's list");
-  const message = `${kept.join(', ')} stays allowed although the spec does not name it, because onServiceAdd is Keep; others, the service itself or a deleted resource allowed it. To remove an environment, set onServiceAdd: Remove, or add the environment to the spec and remove it again`;
+    return added.no('NothingAdded', 'the operator does not keep any environments that somebody else added');
+  const message = `the member may also use ${kept.join(', ')}, which the spec does not name: with onServiceAdd: Keep, the operator removes only environments that were in the spec before. To remove one of these, add it to spec.environmentRefs and then take it out; to remove all, set onServiceAdd: Remove`;
   return added.yes('AddedByOthers', message);
 }
 
@@ -165,5 +165,5 @@ function addedCondition(kept: readonly string[]): OwnCondition {
  */
 const enforced = about('Enforced').unknown(
   'FeatureNotShown',
-  "the service's API does not show whether the account enforces member access; if it does not, every member has full access",
+  "the service's API does not show whether the account enforces member access; an account that does not enforce it gives every member full access",
 );

@@ -80,7 +80,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const message = `account ${account.accountId} does not list environment ${appEnvId}; the alert is created as soon as it is listed`;
+  const message = `account ${account.accountId} does not list environment ${appEnvId}; the operator creates the alert once the environment is listed`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
@@ -193,7 +193,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'Time since the current state was first seen.',
+      description: 'How long ago the current state was first seen.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {
@@ -201,7 +201,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       path: '.status.stateObservedTime',
       type: 'date',
       wide: true,
-      description: 'Time since the state of the alert was last confirmed, exact to about one hour.',
+      description: 'How long ago the state of the alert was last confirmed; this time is updated about once an hour.',
     },
     { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],

@@ -120,10 +120,10 @@ export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveS
     return fires.unknown('AlertPaused', 'the alert is not enabled, so the service does not evaluate it');
   const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the alert state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
+    const message = `the alert was last known to be in state ${state ?? ''} at ${heldAt(live)}; the service has reported no newer state since`;
     return fires.unknown('StateStale', message);
   }
   if (state === undefined) return fires.unknown('NotRefreshed', 'the operator has not read the state of the alert yet');
-  const unknown = () => fires.unknown('UnknownAlertState', `the service shows the unknown alert state "${state}"`);
+  const unknown = () => fires.unknown('UnknownAlertState', `the service reports the unknown alert state "${state}"`);
   return states.get(state) ?? unknown();
 }

@@ -224,7 +224,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (snapshot.begunAt < settledAt) {
-    const message = `${lost}; if no component appears by ${inWords}, "${spec.appName}" is installed again`;
+    const message = `${lost}; if no component has appeared by ${inWords}, the operator sends a new request to install "${spec.appName}"`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   // `spec.appName` has changed, so begin a new installation of the solution with an empty journal.
@@ -304,8 +304,8 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   if (monotonicMs < settledAt) {
     const next =
       entry.attempt < mostUpgrades
-        ? `the agent image of the spec is sent again at ${inWords}`
-        : `this upgrade is not sent a third time, and no other upgrade is sent before ${inWords}`;
+        ? `the operator sends the upgrade again at ${inWords}`
+        : `the operator has sent this upgrade twice and does not send it again. No other upgrade is sent before ${inWords}`;
     const message = `the outcome of the upgrade of "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }

@@ -125,7 +125,7 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
     if (environmentId === undefined) continue;
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.item !== undefined) continue;
-    const message = `the service does not show environment ${environmentId} of component ${name ?? ''}; the operator checks once more before the component counts as gone`;
+    const message = `the service does not list environment ${environmentId} of component ${name ?? ''}; the operator checks once more before it treats the component as gone`;
     const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
     return waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
   }
@@ -143,7 +143,7 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return blind;
   if (memory.id === undefined) {
-    const message = `${what} is gone, and the id of the installation is not known; to create the component again, set spec.externalId to that id`;
+    const message = `${what} is gone, and the operator cannot create it again without the id of the installation; set spec.externalId to that id`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);
@@ -209,7 +209,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     if (seen.item === undefined || isUnderWay(seen.item.status)) {
       const what =
         seen.item === undefined
-          ? `the service does not show environment ${environmentId}`
+          ? `the service does not list environment ${environmentId}`
           : `environment ${environmentId} is being updated`;
       const message = `${what}; the upgrade of the solution follows afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };

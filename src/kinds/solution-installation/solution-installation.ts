@@ -120,7 +120,7 @@ function keep(pass: SolutionPass): SolutionStep {
  */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
-  const message = `the outcome of the installation of "${spec.appName}" is not known; ${made.join(', ')} can only come from this installation, so they count as its components; to upgrade the solution, set spec.externalId to the id of the installation`;
+  const message = `the outcome of the installation of "${spec.appName}" is not known; ${made.join(', ')} can only come from this installation, so the operator treats them as its components. To upgrade the solution, set spec.externalId to the id of the installation`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
@@ -142,11 +142,11 @@ function postInstall(pass: SolutionPass): OwnCondition {
     return pending.unknown('ReadingService', 'the service has not answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the outcome of the installation call is not known, so a note about a step that you must do may be missing; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
+    const message = `the outcome of the installation is not known, and status may lack a note that asks you to do a further step; look for the note in the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'there is nothing to do');
+    return pending.no('NothingToDo', 'status names no step that you still have to do');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
@@ -185,7 +185,11 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'Running components of all, such as 2/3.' },
+    {
+      name: 'COMPONENTS',
+      path: '.status.componentsRunning',
+      description: 'Number of running components out of all components, such as 2/3.',
+    },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.externalId'],
