@@ -434,7 +434,7 @@ describe('the access of a member', () => {
     });
 
     expect(step).toMatchObject({
-      message: expect.stringContaining('AppEnvironment web refers to environment new now') as string,
+      message: expect.stringContaining('AppEnvironment web now manages environment new') as string,
     });
   });
 
