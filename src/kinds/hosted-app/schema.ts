@@ -275,9 +275,9 @@ export const HostedAppFacts = facts({
   ).optional(),
   pendingSinceMs: wholeNumber('Time at which the newest pending change was sent, in ms since 1970.').optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec when changes were sent to the adopted app without being applied at once, although applyImmediately is true. The next edit of the spec applies them at once.',
+    'The generation of the spec at which the operator sent changes to the adopted app without applying them at once, although applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),
-  applyInDoubt: shown('A change that was sent with applyImmediately and has no answer.', {
+  applyInDoubt: shown('A change that was sent with applyImmediately and was not answered.', {
     digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),
     calls: integer('Number of times that the change was sent.', { min: 1, max: 100 }),
   }).optional(),

@@ -54,7 +54,7 @@ const ids = (description: string) =>
 export const MemberAccessFacts = facts({
   access: text('The access of the member in the service: Full or Restricted.', { max: 32 }).optional(),
   environmentIds: ids('The environments that the service allows the member to use (API field: allowedAppEnvIds).'),
-  setAppEnvIds: ids('The environments that this resource allowed, according to the spec that was last applied.'),
+  setAppEnvIds: ids('The environments that the spec named when it was last applied.'),
   askedAppEnvIds: ids(
     "Environments that this resource, or an earlier MemberAccess of the same member, once requested. If such an environment is in the member's list but not in the spec, the operator removes it from the list.",
   ),

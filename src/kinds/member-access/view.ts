@@ -120,7 +120,7 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
       environmentIds: unlessEmpty(allowed.toSorted()),
       serviceAddedEnvironmentIds: unlessEmpty(added),
     },
-    conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
+    conditions: [widerCondition(isRestricted, isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
     notices: noticesOf(pass, kept),
   };
@@ -141,20 +141,25 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
-function widerCondition(isWider: boolean): OwnCondition {
+function widerCondition(isRestricted: boolean, isWider: boolean): OwnCondition {
   const wider = about('AccessWiderThanSpec');
   return isWider
     ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts the access')
     : wider.no(
         'AsSpecified',
-        'the spec allows full access, or the access of the member is restricted; status.serviceAddedEnvironmentIds lists environments that somebody else added',
+        isRestricted
+          ? 'the access of the member is restricted, as the spec says'
+          : 'the spec gives the member full access',
       );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
   if (kept.length === 0)
-    return added.no('NothingAdded', 'the operator does not keep any environments that somebody else added');
+    return added.no(
+      'NothingAdded',
+      "nobody else has added environments to the member's list, or onServiceAdd is Remove",
+    );
   const message = `the member may also use ${kept.join(', ')}, which the spec does not name: with onServiceAdd: Keep, the operator removes only environments that were in the spec before. To remove one of these, add it to spec.environmentRefs and then take it out; to remove all, set onServiceAdd: Remove`;
   return added.yes('AddedByOthers', message);
 }

@@ -87,7 +87,8 @@ function keep(pass: SolutionPass): SolutionStep {
     return { is: 'stall', reason: 'Immutable', message };
   }
   if (changed.length > 0 && memory.id === undefined) {
-    const message = 'inputs.agentImage has changed; set spec.externalId to the id of the installation for the upgrade';
+    const message =
+      'inputs.agentImage has changed, but the operator cannot upgrade without the id of the installation; set spec.externalId to that id';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const { accountId } = pass.account;
