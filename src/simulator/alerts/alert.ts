@@ -138,7 +138,7 @@ export function alertNamed(world: World, alertId: string): Alert {
   return found(world.of(alerts).get(alertId), 'alert not found');
 }
 
-/** Lists the alerts that deliver to a contact point. */
+/** Lists the alerts that send their notifications to a contact point. */
 export function alertsUsing(world: World, contactPointId: string): readonly Alert[] {
   return world.of(alerts).where('contactPoint', contactPointId);
 }
@@ -198,7 +198,7 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates how much work the evaluation of all alerts, every 15 seconds, causes while the clock advances by `ms` milliseconds. */
+/** Estimates how much work it is to evaluate all alerts every 15 seconds while the clock advances by `ms` milliseconds. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
@@ -219,8 +219,8 @@ export function evaluateAll(world: World): void {
 }
 
 /**
- * Returns the alert `changed`. If its condition differs from before, the new condition must be met for the whole duration before the alert
- * fires.
+ * Returns the changed alert. If the change affects the alert's condition, the new condition must be met for the whole duration before the
+ * alert fires.
  */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
@@ -230,8 +230,8 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
 /**
- * Enables or disables an alert. An alert that is enabled again waits for its whole duration before it fires; if it was firing when it was
- * disabled, it keeps firing.
+ * Enables or disables an alert. When it is enabled again, its condition must be met for the whole duration before it fires. An alert that
+ * was firing when it was disabled need not wait: it goes on firing if its condition is still met.
  */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;

@@ -109,7 +109,7 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that change a setting of the app. */
+/** The fields of PATCH /app that are settings of the app; `appId` and `applyImmediately` are not. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** All fields that PATCH /app accepts. */

@@ -67,7 +67,10 @@ export interface Environment {
   readonly currentContentId?: string;
   /** The version number of the environment's newest version; 0 if it has no version. */
   readonly versions: number;
-  /** The ids of the versions that were deployed one after the other, oldest first. */
+  /**
+   * The ids of the versions that were deployed, in the order of deployment, oldest first. Only the last 50 are kept. A version that is
+   * deployed several times in succession is listed once.
+   */
   readonly deployments: readonly string[];
   /**
    * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
@@ -222,8 +225,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
-    // Keep a member's last environment id in the list, although the environment is deleted: an empty list would mean access to every
-    // environment.
+    // Keep the last environment id in a member's list, even though the environment is deleted: an empty list would give the member access
+    // to every environment.
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
@@ -247,7 +250,10 @@ export function requireRunnable(
   }
 }
 
-/** Returns the image that an app runs before any image or build was deployed through the API. */
+/**
+ * Returns the image of an environment's first version, for an environment that the simulator sets up as already deployed, without a request
+ * that deploys it.
+ */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }
