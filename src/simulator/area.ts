@@ -59,8 +59,8 @@ export interface AreaCall {
 export interface AreaAnswer {
   readonly body?: unknown;
   /**
-   * The error that the client receives. If a handler returns the error, the handler's changes are kept; if it throws the error, they are
-   * undone.
+   * The error that the client receives. If the handler returns the error in this field, the handler's changes are kept. If it throws the
+   * error instead, its changes are undone.
    */
   readonly refusal?: RequestRefusal;
 }

@@ -17,8 +17,8 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 /**
- * The most work that timers may cause during one advance of the clock, measured in firings of a simple timer. This much work takes about 15
- * seconds.
+ * The most work that timers may cause during one advance of the clock, measured in firings of a simple timer. To compute this much work
+ * takes about 15 seconds.
  */
 const mostWork = 2_500_000;
 const sliceMs = 20;
@@ -129,7 +129,7 @@ export class Clockwork {
     this.#stopped = true;
   }
 
-  /** Resolves when all changes have reached the disk; undefined if the simulator has no state file. */
+  /** Returns a promise that resolves when all changes are on disk; returns undefined if the simulator has no state file. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();

@@ -39,7 +39,7 @@ export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 
 /** The allowed values of an alert's `duration`, such as `5m`. */
 export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
 
-/** The allowed values of an alert's `queryRange`: the period of metric data that the query of the alert covers. */
+/** The allowed values of an alert's `queryRange`, which is the period of metric data that the query of the alert covers. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** The fields that POST /app-env/alert and PATCH /alert both take. */
@@ -50,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** How the values of several containers are combined into one value, for example by their mean or maximum. */
+  /** The way in which the values of several containers are combined into one value, such as their mean or maximum. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
@@ -116,7 +116,7 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state of the alert that clients see. It may lag behind `liveState`, the state that the last evaluation found. */
+  /** The state of the alert as clients see it. It may lag behind `liveState`, the state that the last evaluation found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
   /** The state that the last evaluation of the alert found. */

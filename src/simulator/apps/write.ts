@@ -176,7 +176,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the settings of an app that a request cleared with an empty string or an empty object. */
+/** Removes those settings from an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;

@@ -14,7 +14,7 @@ export const startupFields = fields({ command: text(), args: list(text({ min: 0 
 /** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Validates the settings of a function (`functionConfig`). All accounts have the same limits. */
+/** Validates the settings of a function (`functionConfig`). The limits of these settings are the same for all accounts. */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -74,7 +74,7 @@ export interface Environment {
   readonly deployments: readonly string[];
   /**
    * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
-   * replaces the running one, this field does not change.
+   * replaces the running one, this field keeps its value.
    */
   readonly statusBefore?: string | undefined;
 }
@@ -116,7 +116,7 @@ export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
     readonly createdBy?: string;
   };
 
-/** Creates an environment and, if the environment is already deployed, its first version. */
+/** Creates an environment. If it is created as already deployed, also creates its first version. */
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);

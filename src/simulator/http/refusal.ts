@@ -41,7 +41,7 @@ export function notFound(message: string): RequestRefusal {
 }
 
 /**
- * Converts an error into the refusal that the client receives. Any other error than a `RequestRefusal` is a bug of the simulator: it is
+ * Converts an error into the refusal that the client receives. Any error other than a `RequestRefusal` is a bug of the simulator: it is
  * logged, and the client receives a 500.
  */
 export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {

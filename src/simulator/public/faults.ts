@@ -60,7 +60,7 @@ export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Na
  */
 export interface Fault {
   readonly faultId: string;
-  /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */
+  /** The conditions under which a request matches the fault. The first `skip` matching requests are not affected; the next `count` are. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
@@ -72,7 +72,8 @@ export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
 /**
- * Finds the oldest fault that applies to a request and lowers its count. Returns the effect of the fault, or undefined if no fault applies.
+ * Finds the oldest fault that affects a request, and lowers its `count`. Lowers `skip` of the older faults that match the request but let
+ * it pass. Returns the effect of the fault, or undefined if no fault affects the request.
  */
 export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {

@@ -35,7 +35,10 @@ interface RunningRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** The fields and parameters of the request that the API does not document; they are listed in the request log. */
+  /**
+   * The fields and query parameters that the request has, but that the API documentation does not mention. They are listed in the request
+   * log.
+   */
   unknownFields: readonly string[];
 }
 
