@@ -38,7 +38,7 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<OutageKind, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` is called with the keys of the objects that failed and may now succeed. */
+  /** `askAgain` is called when Kubernetes answers again after an outage, with the keys of the objects whose requests failed. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;

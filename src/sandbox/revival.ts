@@ -9,9 +9,9 @@ import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
 /**
- * The pauses between restarts of a part of the sandbox. If a part has not failed for `forgetMs`, its next failure counts as the
- * first again. This time runs from the last failure, so it includes the pause and the startup. A part that then stays up for
- * about 20 seconds gets short pauses again.
+ * The pauses before a part of the sandbox that ended is started again. If a part has not failed for `forgetMs`, the pauses
+ * begin again with the shortest. This time is counted from the last failure, so it includes the pause and the startup: it is
+ * enough that the part then runs for about 20 seconds.
  */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;

@@ -27,7 +27,7 @@ export interface CredentialsOptions {
   /** The user to impersonate, instead of the user in the kubeconfig's field `as`. */
   readonly as?: string;
   readonly asGroups?: readonly string[];
-  /** The folder that takes the place of `/` in the paths of the pod's service account files. Only tests set it. */
+  /** A folder that is put in front of the paths of the pod's service account files. Only tests set it. */
   readonly podRoot?: string;
 }
 
@@ -80,8 +80,8 @@ function fromPod(root: string): KubeConfiguration {
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  // Keep the entries in the order in which their files are given. Of several entries with the same name, client-node uses the
-  // first.
+  // Merge the entries of all kubeconfigs in the order in which the files are given. If several entries have the same name,
+  // client-node uses the first.
   merged.loadFromOptions({
     clusters: loaded.flatMap(({ config }) => config.clusters),
     users: loaded.flatMap(({ config }) => config.users),
@@ -180,7 +180,7 @@ function choose(
   };
 }
 
-/** Adds to a user the fields that client-node does not read. */
+/** Adds to a user of client-node those fields of the kubeconfig's user entry that client-node does not read. */
 function completed({ token, ...user }: User, { user: entry, folder }: UserEntry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));

@@ -43,8 +43,8 @@ export async function findBinaries(
 
   const release = await turnOf(cache, progress, signal);
   /**
-   * Makes a cache entry. If that fails, returns undefined and keeps the reason for the final error message. `trouble` is the
-   * beginning of the reason.
+   * Makes a cache entry. If that fails, returns undefined, and keeps `trouble` (what failed) and the reason for the final error
+   * message.
    */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {
