@@ -131,7 +131,10 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes all queued events, as far as the deadline allows. Events that are recorded afterwards are ignored. */
+  /**
+   * Publishes the queued events until all are published or the deadline has passed. Events that are recorded afterwards are
+   * ignored.
+   */
   async close(deadlineMs: number): Promise<void> {
     for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);

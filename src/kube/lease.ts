@@ -2,7 +2,7 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - A process leads until a deadline, so it stops leading without any further step. The deadline is counted from just before
+ * - A process leads only until a deadline, so it stops leading without further steps. The deadline is counted from just before
  *   the write that renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
  *   monotonic clock stops while the machine is suspended. A process that stalled notices that it lost the lease in the same
  *   tick in which it wakes up.
@@ -65,7 +65,7 @@ export interface LeaseOptions extends KubeMeans {
   readonly pace?: Partial<LeasePace>;
 }
 
-/** The lease as it was last read, and the monotonic time since which it has not changed. */
+/** The lease as it was last read, and since when, on the monotonic clock, it has not changed. */
 interface Observed {
   readonly version: string | undefined;
   readonly since: number;
@@ -244,8 +244,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * `inMs` is how long this process must wait before it may take the lease, provided that the lease does not change; zero or
-   * less if it may take the lease now. `takeOver` is true if the holder has not released the lease.
+   * Returns when this process may take the lease: after `inMs` milliseconds if the lease does not change until then, or at once
+   * if `inMs` is zero or less. `takeOver` is true if the holder has not released the lease.
    */
   #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };

@@ -26,8 +26,8 @@ const resources = { Secret: secretResource, ConfigMap: configMapResource } as co
 interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /**
-   * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all of them in the namespaces. With
-   * `off`, those in use are read again every minute.
+   * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all Secrets and ConfigMaps of the
+   * namespaces. With `off`, the Secrets and ConfigMaps in use are read again every minute.
    */
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves a single namespace. */
@@ -41,7 +41,7 @@ interface MaterialOptions extends KubeMeans {
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
-  /** One reflector for Secrets and one for ConfigMaps, for the health checks. Empty when watching is off. */
+  /** The reflector of Secrets and the reflector of ConfigMaps; health checks look at them too. Empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
    * Used only when watching is off. Maps each Secret or ConfigMap in use to the resourceVersion that it had when it was first

@@ -12,8 +12,8 @@ type OutageKind = 'silent' | 'refusing';
 const askAgainMs = 10_000;
 
 /**
- * Maps the reasons of errors to the kind of outage that they are a sign of. A 403 is not a sign of an outage, since Kubernetes
- * may still allow requests for other objects or verbs.
+ * Maps the reason of an error to the kind of outage that the error is a sign of. A 403 is not a sign of an outage, since
+ * Kubernetes may still allow requests for other objects or verbs.
  */
 const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
   unavailable: 'silent',

@@ -66,12 +66,12 @@ export function isRunningIn(dir: string): boolean {
 }
 
 /**
- * The ports that a sandbox uses again at each start. The simulator's port must stay the same, because the objects in the
- * cluster have recorded the simulator's address, and the operator sends nothing for them to another address.
+ * The ports that a sandbox uses again at each start. The simulator's port must not change: the objects in the cluster have
+ * recorded the simulator's address, and the operator sends no requests for them to a different address.
  */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
-/** Reads the ports that the last start of a sandbox in this folder used. */
+/** Reads which ports a sandbox in this folder used when it was last started; undefined if none was started here. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);

@@ -120,8 +120,8 @@ export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Chooses the ports of a sandbox. If the folder has been used before, returns the ports of the last start, because the objects
- * in the cluster have recorded the simulator's address.
+ * Chooses the ports of a sandbox. If the folder has been used before, chooses the ports of the last start, because the objects
+ * in the cluster have recorded the simulator's address. Throws `CannotStart` if another program has taken the simulator's port.
  */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);

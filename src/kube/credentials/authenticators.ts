@@ -57,7 +57,7 @@ export class ExecPlugin extends ExecAuth {
     let size = 0;
     const end = (why: string): void => {
       this.ending = why;
-      // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
+      // Kill the whole process group. If only a shell were killed, its children would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
     };
     const cancel = clock.after(pluginMs, () => end(`the program did not end within ${pluginMs / 1000} s`));

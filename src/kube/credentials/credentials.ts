@@ -79,7 +79,7 @@ interface CredentialSource extends KubeConfiguration {
   expiresAt(): number;
 }
 
-/** Makes client-node use our own exec plugin and OIDC provider, which renew a credential before it expires. */
+/** Makes client-node handle exec plugins and OIDC through our own classes, which renew a credential before it expires. */
 function withPlugin(configuration: KubeConfiguration, clock: Clock): CredentialSource {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
