@@ -21,7 +21,10 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** Thrown when a response from the API server is larger than the limit. A list may still be read in smaller pages. */
+/**
+ * Thrown when a response from the API server is larger than the limit. If the response was a page of a list, the caller can
+ * request smaller pages.
+ */
 export class TooLargeError extends KubeError {
   constructor(what: string, mostBytes: number) {
     super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);

@@ -30,7 +30,7 @@ export const goSettings = {
  */
 export const goBuild = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false'];
 
-/** Returns the reason why Go on this machine cannot build the control plane; undefined when Go can. */
+/** Returns the reason why Go on this machine cannot build the control plane; undefined if it can build it. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });
