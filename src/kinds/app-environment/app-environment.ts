@@ -66,8 +66,8 @@ function step(pass: EnvironmentPass): EnvironmentStep {
 }
 
 /**
- * First finds out what became of a call whose response was lost, even if another resource claims the environment now.
- * That resource waits until the outcome of the call is known.
+ * If the response to a call was lost, first finds out what became of the call, even if another resource claims the
+ * environment now. That resource waits until the outcome of the call is known.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
