@@ -52,7 +52,7 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
-/** The stored status fields of an AppEnvironment that one step of a reconcile changes. */
+/** The stored status fields that one step of an AppEnvironment's reconcile changes. */
 type Remembered = Partial<Memory<AppEnvironmentFacts>>;
 
 const most = 10;
@@ -85,7 +85,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
   if (deploy?.rollbackContentId !== undefined) {
-    // The service refuses to roll back to the running version, so nothing is due while that version runs.
+    // The service refuses to roll back to the running version. So while that version runs, no deployment is due.
     return deploy.rollbackContentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy')
       ? 'nothing'
       : 'deployment';
@@ -314,7 +314,10 @@ function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Do
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
-/** Returns the status fields with a new deployment added: as the newest deployment, and first in the history. */
+/**
+ * Returns the status fields after recording a new deployment. It becomes the newest deployment, and the first one in
+ * the history.
+ */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   { atMs, attempt }: Done,

@@ -255,7 +255,10 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
   return isSent(pass, 'powerState', powerState);
 }
 
-/** Drops fingerprints that do not fit in status. Fingerprints of fields in the spec are kept before others. */
+/**
+ * Drops fingerprints that do not fit in status. It first drops those of values that the operator never sent, and those
+ * of fields that the spec no longer has.
+ */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);

@@ -19,7 +19,7 @@ interface Field {
   readonly isShown?: true;
   /** True if the field keeps its value in the service when the spec no longer has the field. */
   readonly isKept?: true;
-  /** The value that clears the field in the service when the spec no longer has the field. */
+  /** The value to send if the spec no longer has the field. It clears the field in the service. */
   readonly empty?: Json;
 }
 

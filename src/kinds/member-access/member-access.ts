@@ -129,8 +129,8 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // A reference may now resolve to another environment than before. Send that environment all the same: access to one
-  // wrong environment is still less than full access.
+  // A reference may now resolve to another environment than before. Put that environment into the list all the same:
+  // access to one wrong environment is still less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `member ${membershipId} has full access although the spec restricts it, and none of the environments in spec.environmentRefs exists any more. An empty list would mean full access, so nothing is sent; add an environment that exists`;

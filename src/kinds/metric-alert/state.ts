@@ -10,8 +10,8 @@ export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 const fires = about('Firing');
 
 /**
- * Maps each alert state in the service's API documentation to the condition `Firing`. For any other state, the condition is
- * Unknown.
+ * Maps each alert state in the service's API documentation to the status of the condition `Firing`. For any other alert
+ * state, this status is Unknown.
  */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
@@ -69,8 +69,8 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
-    // Each write of status costs a request. So write a new time only if status has none, or if the old time would make
-    // the state count as stale.
+    // Each write of status costs a request. So write a new time only if status has none, or if the alert's state would
+    // count as stale with the old time.
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }

@@ -38,8 +38,8 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
 }
 
 /**
- * Converts a string to a JSON value: digits become a number, `true` and `false` become a boolean, and any other string
- * stays a string.
+ * Converts a string to a JSON value: up to 15 digits become a number, `true` and `false` become a boolean, and any other
+ * string stays a string.
  */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
