@@ -216,8 +216,8 @@ export class LeaseElection implements Leadership {
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // If the lease is missing, and this process last read it a long time ago, the lease may have existed since then. So count
-    // the time for which it has been missing from now.
+    // If this process last looked for the lease a long time ago, the lease may have existed in the meantime. So if it is missing,
+    // treat it as missing only from now on.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);

@@ -82,8 +82,8 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
 }
 
 /**
- * Returns the list of environments to send for a member: those of the spec and, unless onServiceAdd is Remove, those
- * that somebody else added to the list.
+ * Returns the list of environments to which a member of the account gets access: those of the spec and, unless
+ * onServiceAdd is Remove, those that somebody else added in the service.
  */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass.memory.facts);

@@ -1,5 +1,5 @@
 /**
- * Turns a failed request to the Kubernetes API into a `KubeError`, whether it got an error response or none.
+ * Turns a failed request to the Kubernetes API into a `KubeError`, whether or not the server responded.
  *
  * The kind of error follows from the status code, the machine-readable `reason` and the structure of the response, never from
  * the text of the message. `sanitize` cleans the server's messages before people see them.

@@ -67,8 +67,8 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, fl
 }
 
 /**
- * Parses one object. Leaves out its spec if the spec is too large, and the copy of the object that `kubectl apply` keeps in an
- * annotation.
+ * Parses one object. Leaves out the copy of the object that `kubectl apply` keeps in an annotation. If the spec is too large,
+ * leaves out the spec as well.
  */
 export function parseObject(value: unknown, what: string): KubeObject {
   const object = parsed(AnyObject, value, what, 'the answer is not a Kubernetes object');

@@ -25,8 +25,8 @@ export const goSettings = {
 };
 
 /**
- * The arguments of `go build`: print each compiled package, and leave out debug information (dwarf), which nobody reads and
- * which costs a sixth of the CPU time.
+ * The arguments of `go build`: print the name of each compiled package, and leave out debug information (DWARF), which nobody
+ * reads and which takes a sixth of the CPU time.
  */
 export const goBuild = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false'];
 

@@ -65,7 +65,7 @@ export interface Fault {
   readonly effect: FaultEffect;
 }
 
-/** All injected faults that are not used up yet, oldest first. */
+/** All injected faults that have not been used up yet, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
 /** The parts of a request that are compared with the `match` field of a fault. */
