@@ -74,8 +74,8 @@ function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late:
 }
 
 /**
- * Called after the service refused the discard. If the service nevertheless shows a discard of the operation as
- * accepted, waits for the result of that discard until `validUntil`. Otherwise returns undefined.
+ * Called after the service refused the discard. If the service nevertheless reports an accepted discard of the same
+ * operation, returns a wait for the result of that discard, until spec.validUntil. Otherwise returns undefined.
  */
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;

@@ -66,8 +66,8 @@ function step(pass: EnvironmentPass): EnvironmentStep {
 }
 
 /**
- * First finds out what became of a call whose response was lost, even if another resource claims the environment now.
- * That resource waits until the outcome of the call is known.
+ * If the response to a call was lost, first finds out what became of the call, even if another resource claims the
+ * environment now. That resource waits until the outcome of the call is known.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
@@ -85,7 +85,7 @@ function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): Environment
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
-/** Decides the next step for an environment that runs or is stopped, with no change under way. */
+/** Decides the next step for an environment that runs or is stopped, and that is not being updated. */
 function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
@@ -260,8 +260,8 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
 }
 
 /**
- * Returns the status fields that record the state after the newest deployment; undefined if status has recorded this state
- * already.
+ * Returns the status fields that record whether the environment runs or is stopped after the newest deployment;
+ * undefined if status has recorded this already.
  */
 function outcomes({ deploy, history }: AppEnvironmentFacts, state: 'Running' | 'Stopped') {
   if (deploy?.outcome !== 'Updating') return undefined;

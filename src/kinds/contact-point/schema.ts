@@ -17,7 +17,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { objectLifecycle } from '../shared/schema.ts';
 
-/** The delivery types; a contact point has exactly one of them. */
+/** The delivery types. The spec of a contact point has exactly one of these fields. */
 export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
 
 const Fields = specInAccount(
@@ -68,7 +68,7 @@ const Fields = specInAccount(
   },
 );
 
-/** Returns the names of the settings of a delivery type. The service's API uses the same names. */
+/** Returns the names of the settings of a delivery type such as `webhook`. The service's API uses the same names. */
 export function settingsOf(way: (typeof ways)[number]): readonly string[] {
   return Object.keys(Fields.shape[way].unwrap().shape);
 }

@@ -125,8 +125,8 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // If the service never accepted a DisasterReset, that DisasterReset is no proof that its configuration was wiped: it
-  // may name one that never existed.
+  // A DisasterReset that the service never accepted does not prove that the configuration was wiped: it may name a
+  // configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
     : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;

@@ -108,7 +108,7 @@ function isOfVersion(field: string): boolean {
   return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
-/** Sends pending changes again with `applyImmediately`, once the spec asks to apply changes at once. */
+/** If the spec now asks to apply changes at once, sends the pending changes again with `applyImmediately`. */
 export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
@@ -182,15 +182,15 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
  * carry all changes.
  */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // A change to or from the preset FUNCTION needs a request that changes nothing else. If an app still builds from source, a
-  // request that applies changes at once would deploy that build. So the image is sent first, in a request that does not apply
-  // it.
+  // The service changes a preset to or from FUNCTION only in a request that changes nothing else. If an AppEnvironment
+  // deploys its own image, the image of the app is also sent alone, without `applyImmediately`. It is sent first: if
+  // the app still built from source, a request with `applyImmediately` would deploy a build.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
 }
 
-/** True for the fields that describe the app's own image. */
+/** True for the fields that describe the image of the app itself. An AppEnvironment may deploy another image. */
 function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
@@ -201,7 +201,7 @@ function replacing(changed: Fields, pass: AppPass): readonly string[] {
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
 }
 
-/** True for an adopted app to which nothing was sent yet. */
+/** True if the app was adopted, and nothing was sent to it yet. */
 function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
   return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
 }

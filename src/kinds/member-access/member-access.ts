@@ -1,10 +1,11 @@
 /**
  * Restricts which environments a member may reach.
  *
- * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only for
- * `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, no environment is added to the list, and no
- * environment of the spec is removed from it. While a reference does not resolve, nothing is sent, except to restore the
- * restriction after the service shows full access.
+ * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only
+ * for `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, the operator adds no environment
+ * that the spec did not name when it was applied, and removes none that it named. While a reference does not resolve,
+ * nothing is sent. The last two rules do not apply when the service shows full access and the operator restores the
+ * restriction.
  *
  * Why: docs/design/member-access.md
  */
@@ -59,7 +60,7 @@ function step(pass: AccessPass): AccessStep {
 
 /**
  * Gives the member full access by sending the empty list, because spec.access is Full. While the resource exists, the
- * empty list is sent in no other case.
+ * operator sends the empty list only in this case.
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
@@ -100,7 +101,10 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Access
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** Leaves out ids that the service refused and that the spec does not name, if their environments are proved gone. */
+/**
+ * If the service refused the list of environments, sends it again without those environments that are proved gone.
+ * These are never environments that the spec names.
+ */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -115,8 +119,8 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
 }
 
 /**
- * Restores the restriction if the service shows full access although the spec restricts the member. Sends only existing
- * environments whose references resolve.
+ * Restores the restriction if the service shows full access although the spec restricts the member. Environments that
+ * do not exist and references that do not resolve are left out of the list that is sent.
  */
 function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
@@ -125,8 +129,8 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // Accept a reference that now resolves to another environment: access to one wrong environment is still less than full
-  // access.
+  // A reference may now resolve to another environment than before. Put that environment into the list all the same:
+  // access to one wrong environment is still less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `member ${membershipId} has full access although the spec restricts the access, and none of the environments in spec.environmentRefs exists. Nothing is sent, because an empty list means full access; add an environment that exists`;
@@ -158,8 +162,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not show whether the service refused the restriction, or whether the response was lost. In either
-    // case it is not certain that this resource made the restriction.
+    // Status does not show whether the service refused the request to restrict the member, or whether its response was
+    // lost. Either way, it is not certain that this resource restricted the member's access.
     return { is: 'release', stays: `${stays}, because it is not certain that this resource restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -184,8 +188,8 @@ function leave(pass: AccessPass): AccessStep {
 // from the response.
 
 /**
- * Restricts the member to a list of environments. `ids` are the environments in the list that the spec names; `isWhole` is
- * false if the spec names other environments, too.
+ * Restricts the member to the environments in `target`. `ids` are those of them that the spec names. `isWhole` is true
+ * if `ids` are all the environments that the spec names.
  */
 function restrictTo(
   pass: AccessPass,
@@ -265,7 +269,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what to do after the service refused the list of environments, or after the response was lost. */
+/** Decides what to do if the service refused the member's list of environments, or if its response was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;

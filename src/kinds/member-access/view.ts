@@ -1,6 +1,6 @@
 /**
- * Computes the environments of a member: those in the spec, those that were requested before, those in the service, and those
- * for status.
+ * Computes lists of environments for a member: the environments in the spec, those that were requested before, those in
+ * the service, and those that status shows.
  */
 import { unlessEmpty } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -28,8 +28,8 @@ export function wantedOf(pass: AccessPass) {
 }
 
 /**
- * Returns the member's list of environments as the service shows it; undefined before the first read. A list that the operator
- * wrote after the read replaces the list in the read.
+ * Returns the member's list of environments as the service shows it; undefined before the first read. If the operator
+ * has written the list since the read, returns the written list instead.
  */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
@@ -39,7 +39,10 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** True if the spec changed since it was last applied. Only then does the spec add or remove environments. */
+/**
+ * True if the spec changed since it was last applied. A reference that resolves to another environment without such a
+ * change must not widen the member's access.
+ */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
@@ -52,7 +55,10 @@ export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] 
   return { set, asked };
 }
 
-/** Returns the status fields to write once the list in the service contains every environment of the spec. */
+/**
+ * Returns the status fields to write once the member's list of environments in the service contains every environment
+ * of the spec.
+ */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass.memory.facts);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -76,8 +82,8 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
 }
 
 /**
- * Returns the list of environments to send for a member: those of the spec and, unless onServiceAdd is Remove, those
- * that somebody else added to the list.
+ * Returns the list of environments to which a member of the account gets access: those of the spec and, unless
+ * onServiceAdd is Remove, those that somebody else added in the service.
  */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass.memory.facts);

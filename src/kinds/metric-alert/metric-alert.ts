@@ -64,7 +64,10 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
-/** Checks an environment that the spec names by its id: the account must allow adoption, and must show the environment. */
+/**
+ * If the spec gives the environment by its id, checks that adoption is allowed, and that the account lists the
+ * environment.
+ */
 function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;

@@ -19,7 +19,7 @@ import {
 } from './components.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Inputs that are not required if agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
+/** Inputs that a solution does not require if the input agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
 function step(pass: SolutionPass): SolutionStep {
@@ -98,8 +98,8 @@ function keep(pass: SolutionPass): SolutionStep {
   if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };
   }
-  // Upgrade only after all components were found: with a missing component, the same request would create the component and
-  // not set the image.
+  // Upgrade only after all components were found. If a component is missing, the service reacts to the same request by
+  // creating the component, and does not set the image.
   if (changed.length > 0) return upgrade(pass);
   const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass)) };
   const applied = { generation: subject.generation, prints };
@@ -133,8 +133,8 @@ function isDone({ subject }: SolutionPass): boolean {
 }
 
 /**
- * Builds the condition `PostInstallPending`, which is True if the service's note asks for a step that no person has confirmed
- * yet.
+ * Builds the condition `PostInstallPending`. It is True if the response to the installation request asks for a further
+ * step, and no person has confirmed this step yet.
  */
 function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
@@ -164,8 +164,9 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns pairs for error messages of the service: the name of an input, and the path in the spec to replace the name with. A
- * name that is an ordinary word is left out, because it may mean something else in a message.
+ * The service's error messages may name this input. Returns the names that they may use, each with the path in the spec
+ * that replaces the name in the message. A name that is an ordinary word counts only after `inputs.`, because elsewhere
+ * it may mean something else.
  */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
