@@ -16,7 +16,9 @@ import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
-  configurationGeneration: wholeNumber('The generation that the configuration must have for the request to be sent.'),
+  configurationGeneration: wholeNumber(
+    'The generation of the configuration. The request is sent only while the configuration has this generation.',
+  ),
 });
 
 const Fields = specInAccount('The protection to wipe, and the time limit for sending the request.', {
@@ -96,7 +98,11 @@ export const identity = {
   facts: DisasterResetFacts,
   idWord: undefined,
   columns: [
-    { name: 'SCOPE', path: '.spec.scope', description: 'Environment for one protection, Account for all protections.' },
+    {
+      name: 'SCOPE',
+      path: '.spec.scope',
+      description: 'What the reset wipes: one protection (Environment) or all protections of the account (Account).',
+    },
     ...recovery.stageColumns('The current stage of the reset.'),
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],

@@ -285,9 +285,9 @@ describe('an activation before it is sent', () => {
     };
 
     expect(message({ related: () => [before] })).toMatch(
-      /put the operation id of the last RecoveryActivation into spec.afterOperationId$/,
+      /create a new RecoveryActivation and copy status\.externalId of the last one into its spec\.afterOperationId$/,
     );
-    expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes all recovery points/);
+    expect(message({ related: () => [] })).toMatch(/DisasterReset \(which deletes all recovery points\)/);
   });
 });
 
