@@ -75,13 +75,13 @@ const Fields = specInAccount(
       .target('The names for the recovered environment and its app. Required for databases and protectionMode Warm.')
       .optional(),
     enrollment: integer(
-      'Raise this number to protect the environment again after its configuration is gone. The number can only grow. Default: 1.',
+      'Raise this number to protect the environment again after its configuration is gone. The number cannot be lowered. Default: 1.',
       { min: 1, max: 1_000_000 },
     ).optional(),
     lifecycle: lifecycle({
       managementPolicy,
       adoption: choice(
-        'ById allows this resource to adopt an existing configuration of its environment that it did not create, if the account allows adoption by id. Never forbids this. Default: ById.',
+        'ById: this resource can adopt an existing configuration of its environment that it did not create, if the account allows adoption by id. Never: this resource cannot adopt such a configuration. Default: ById.',
         ['Never', 'ById'],
       ).optional(),
       drift,
@@ -152,7 +152,7 @@ const Source = shown('The environment to protect, as the service describes it.',
   unsupportedReasons: listOf(
     'The reasons why the service cannot protect the environment.',
     text(
-      'The reason in words, with the reason code of the service in brackets. If the operator does not know the code, only the code in quotation marks.',
+      'The reason in words, with the reason code of the service in brackets. If the operator does not know the code, this field has only the code, in quotation marks.',
       { max: 256 },
     ),
     { max: 50 },
@@ -184,7 +184,7 @@ export const DisasterProtectionFacts = facts({
   enrollment: count('The highest value of spec.enrollment that the operator has acted on.'),
   firstReadyTime: time('Time at which the service first showed that recovery is ready.'),
   goneTime: time(
-    'Time at which the operator became sure that the configuration is gone. Absent while the service lists the configuration.',
+    'Time at which the operator became sure that the configuration was gone. Absent while the service lists the configuration.',
   ),
   wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown("The service's judgement on whether a recovery would work.", {
@@ -207,10 +207,10 @@ export const DisasterProtectionFacts = facts({
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
   warmValidationOperationId: id(
-    'The id of the operation that keeps the standby. Present if the service suggests that a RecoveryValidation is possible now.',
+    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryValidation is possible now.',
   ),
   warmRecoveryOperationId: id(
-    'The id of the operation that keeps the standby. Present if the service suggests that a RecoveryActivation is possible now.',
+    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryActivation is possible now.',
   ),
   warmDestination: recovery.destination(
     'The names that a RecoveryActivation of a warm protection must use for the recovered environment.',

@@ -102,7 +102,7 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   const message =
-    'the spec names objects by id, and the account does not allow this, because they may belong to another namespace; set spec.lifecycle.adoption to ById on the account, or use spec.environmentRef.name, then create a new DisasterReset';
+    'the spec names objects by id, and the account does not allow this, because these objects may belong to another namespace; set spec.lifecycle.adoption to ById on the account, or use spec.environmentRef.name, then create a new DisasterReset';
   return never('AdoptionNotAllowed', message);
 }
 

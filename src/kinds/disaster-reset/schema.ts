@@ -53,7 +53,8 @@ export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
       rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
-      message: 'scope: Environment takes environmentRef, configurationId and configurationGeneration only',
+      message:
+        'with scope Environment, set environmentRef, configurationId and configurationGeneration; do not set configurations',
       check: (spec) =>
         spec.scope !== 'Environment' ||
         (spec.environmentRef !== undefined &&
@@ -63,7 +64,8 @@ export const DisasterResetSpec = recovery.once(
     }),
     {
       rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.configurationId) && !has(self.configurationGeneration))",
-      message: 'scope: Account takes configurations only, not environmentRef or configurationId',
+      message:
+        'with scope Account, set configurations; do not set environmentRef, configurationId or configurationGeneration',
       check: (spec) =>
         spec.scope !== 'Account' ||
         (spec.configurations !== undefined &&

@@ -62,7 +62,8 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
   if (appName === undefined || environmentName === undefined) {
-    const message = 'the service does not show the names of the source, so spec.confirmation cannot be checked';
+    const message =
+      'the service does not show the names of the source app and environment, so spec.confirmation cannot be checked';
     return notYet('ConfirmationMismatch', message);
   }
   if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
@@ -174,7 +175,7 @@ function nameless(
   const isLast = all.every((one) => one.id === spec.afterOperationId || isBehind(one, named));
   const way = isLast
     ? `to activate again, ${anew}`
-    : 'to activate again, create a new RecoveryActivation and copy status.externalId of the last one into its spec.afterOperationId';
+    : 'to activate again, create a new RecoveryActivation with spec.afterOperationId set to status.externalId of the last RecoveryActivation';
   return `the history of the configuration lists an activation without an id, so a recovered environment may already be live; ${way}`;
 }
 
@@ -253,7 +254,7 @@ function destinationInWords(destination: DestinationNames): string {
  */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
-  if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
+  if (live === undefined) return never('Superseded', `the service no longer lists recovery point ${pointId}`);
   if (live.cutoffAt !== cutoffTime) {
     const message = `the cutoff time of recovery point ${pointId} is ${live.cutoffAt}, but the spec has ${cutoffTime}`;
     return never('Superseded', message);

@@ -35,7 +35,7 @@ export const RecoveryActivationSpec = recovery.once(
       ),
       acknowledgements: recovery
         .acknowledgements(
-          'The risks that you accept. WriterSafety: the source may still write data, if the service cannot stop the source. The service then refuses an activation without this acknowledgement (API field: writerSafetyAcknowledged).',
+          'The risks that you accept. WriterSafety: if the service cannot stop the source, the source may still write data. The service then refuses an activation without this acknowledgement (API field: writerSafetyAcknowledged).',
           ['WriterSafety'],
         )
         .optional(),
@@ -71,7 +71,8 @@ export const identity = {
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
   ...recovery.request,
-  summary: 'Recovers a protected environment from one recovery point and makes the result live, once.',
+  summary:
+    'Recovers a protected environment from one recovery point and makes the recovered environment live. The request is carried out only once.',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',

@@ -29,7 +29,8 @@ export const identity = {
   plural: 'recoveryvalidations',
   shortNames: ['rvalid'],
   ...recovery.request,
-  summary: 'Tries out a recovery once, in isolation. The validation may cost money, and changes nothing that is live.',
+  summary:
+    'Tries out a recovery once, in isolation. The validation can cost money. It does not change any live environment.',
   spec: RecoveryValidationSpec,
   facts: RecoveryValidationFacts,
   idWord: 'operationId',

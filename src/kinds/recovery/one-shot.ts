@@ -607,7 +607,7 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten
-    ? 'the request is in the journal; it is not known if the service accepted the request'
+    ? 'the request is recorded in status.internal.journal; it is not known if the service accepted the request'
     : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

@@ -142,7 +142,7 @@ export function operation(description: string) {
     endedTime: time('Time at which the operation ended.'),
     cutoffTime: time('Time up to which the operation recovers data (API field: cutoffAt).'),
     requestId: text(
-      'If a RecoveryActivation in this cluster began the operation: status.requestId of that RecoveryActivation.',
+      'The value of status.requestId of the RecoveryActivation that began the operation. Absent if no RecoveryActivation in this cluster began it.',
       { max: 128 },
     ).optional(),
     validationCleanup,

@@ -285,7 +285,7 @@ describe('an activation before it is sent', () => {
     };
 
     expect(message({ related: () => [before] })).toMatch(
-      /create a new RecoveryActivation and copy status\.externalId of the last one into its spec\.afterOperationId$/,
+      /create a new RecoveryActivation with spec\.afterOperationId set to status\.externalId of the last RecoveryActivation$/,
     );
     expect(message({ related: () => [] })).toMatch(/DisasterReset \(which deletes all recovery points\)/);
   });
