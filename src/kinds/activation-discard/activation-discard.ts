@@ -70,7 +70,9 @@ function cleaningUp(message: string): DiscardStep {
  */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
+  return cleaningUp(
+    `${late.message}, but the service has accepted a discard; the operator waits for the result of the discard`,
+  );
 }
 
 /**
@@ -81,7 +83,7 @@ function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { word
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
-    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator checks if operation ${operationId} is discarded`,
+    `the service refused this request (${words}), but shows that it accepted a discard, perhaps from another client; until ${validUntil} the operator checks whether operation ${operationId} is discarded`,
   );
 }
 

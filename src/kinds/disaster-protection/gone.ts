@@ -103,7 +103,7 @@ function wiperOf(pass: ProtectionPass, id: string): string | undefined {
 }
 
 function notListed(id: string): string {
-  return `the service shows no configuration ${id}`;
+  return `the service does not list configuration ${id}`;
 }
 
 /**
@@ -129,7 +129,7 @@ export function lostBefore(
   // configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
-    : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;
+    : `${first.name} names ${which}, but the service does not list that configuration; if that configuration never existed, delete the DisasterReset`;
   return lost(isWiped, how, count + 1);
 }
 
