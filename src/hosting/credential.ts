@@ -10,7 +10,7 @@
  * ever.
  *
  * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most, or for a growing pause if the service
- * names no time. Requests wait during a pause of up to 10 s, and fail at once during a longer pause. A 429 or 425 also halves the
+ * names no time. While more than 10 s of the pause remain, requests fail at once; in its last 10 s they wait. A 429 or 425 also halves the
  * number of requests per second. After the pause, this number regains a sixtieth of its full value each second. Responses to
  * requests that began before the number was halved do not halve it again. All of this is kept in memory.
  *
