@@ -23,7 +23,7 @@ export const activateCommand = {
       schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
     },
     confirm: {
-      help: 'the lost environment, as APP/ENVIRONMENT; without this flag the manifest has a placeholder',
+      help: 'the environment that is lost, as APP/ENVIRONMENT; without this flag, the manifest has a placeholder',
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()

@@ -15,7 +15,13 @@ const registry = {
     'unique',
   ],
   'names.alerts': ['decides if two alerts of an environment may have the same name', 'repeatable', 'unique'],
-  'rejection.status': ['sets the HTTP status of a rejection if the API gives none', '400', '409', '422', '403'],
+  'rejection.status': [
+    'sets the HTTP status of a rejection for which the API documentation names no status',
+    '400',
+    '409',
+    '422',
+    '403',
+  ],
   'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
   'get.wrapping': [
     'decides if GET /app answers with the app itself or with {app}; the same for a contact point, an alert and env-access',

@@ -220,7 +220,7 @@ function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
     control(
       'GET /view',
-      'returns the data for the web page, without secrets; with epoch= and after=REVISION only the changes',
+      'returns the data for the web page, without secrets; with epoch= and after=REVISION, only what has changed since',
       nothing,
       ({ world, query }) => ok(viewOf(clockwork, world, query)),
     ),

@@ -86,7 +86,9 @@ describe('a plan of something new', () => {
       ['HostedApp/store', 'POST /app'],
       ['MetricAlert/busy', 'POST /app-env/alert'],
     ]);
-    expect(made.rows[1]?.note).toMatch(/^the service also creates an environment for the database; its id is not known yet/);
+    expect(made.rows[1]?.note).toMatch(
+      /^the service also creates an environment for the database; its id is not known yet/,
+    );
     expect(made.rows[1]?.fields).toContainEqual({ name: 'dockerPreset', after: 'POSTGRESQL' });
     expect(made.rows[1]?.fields).toContainEqual({ name: 'disk', after: 10 });
     expect(made.rows[2]?.fields).toContainEqual({ name: 'appEnvId', after: 'AppEnvironment/store-prod' });
