@@ -23,7 +23,7 @@ export const activateCommand = {
       schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
     },
     confirm: {
-      help: 'the lost environment, as APP/ENVIRONMENT; without this flag the manifest has a placeholder',
+      help: 'the environment that is lost, as APP/ENVIRONMENT; without this flag, the manifest has a placeholder',
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()
@@ -35,11 +35,13 @@ export const activateCommand = {
       'NAME',
     ),
     appName: text('the name of the new app; by default the name stored in the protection', 'NAME'),
-    acknowledgeWriters: { help: 'accept that the source may still write if its region is down' },
+    acknowledgeWriters: {
+      help: 'accept the risk that the source environment goes on writing data if the service cannot stop it',
+    },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
-    "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",
+    "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
     'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
@@ -65,7 +67,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   const source = protection.facts.source;
   const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known)
-    throw new Trouble(`--confirm ${choice.confirm} does not name the source of this protection`);
+    throw new Trouble(`--confirm ${choice.confirm} does not name the environment of this protection`);
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
   const { configurationId } = protection;
   const manifest = {
@@ -101,9 +103,11 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   if (asked === 'latest') return newest;
   const [found, ...others] = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
   if (found === undefined)
-    throw new Trouble(`no recovery point begins with ${asked}; \`apphosting points\` lists them`);
+    throw new Trouble(`no recovery point has an id that begins with ${asked}; \`apphosting points\` lists them`);
   if (others.length > 0)
-    throw new Trouble(`${others.length + 1} recovery points begin with ${asked}; give more characters of the id`);
+    throw new Trouble(
+      `the ids of ${others.length + 1} recovery points begin with ${asked}; give more characters of the id`,
+    );
   return found;
 }
 
@@ -117,13 +121,15 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   const environmentName = choice.environmentName ?? saved?.environmentName;
   const appName = choice.appName ?? saved?.appName;
   if (environmentName === undefined)
-    throw new Trouble('no name for the environment is saved; give --environment-name, and --app-name for a new app');
+    throw new Trouble(
+      'the protection stores no name for the recovered environment; give --environment-name, and --app-name for a new app',
+    );
   if (
     warmDestination !== undefined &&
     (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
   ) {
     throw new Trouble(
-      'a warm protection is recovered with the names of its standby; leave out --environment-name and --app-name',
+      'a warm protection recovers into its standby, which keeps its names; leave out --environment-name and --app-name',
     );
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
@@ -170,15 +176,15 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
     ),
     ...(acknowledgeWriters === true
       ? [
-          'This manifest accepts that the source may still write if it cannot be fenced: then both environments may write data.',
+          'This manifest accepts a risk: if the service cannot stop the source environment, both environments may write data.',
         ]
       : [
-          'If the source may still write and cannot be fenced, the activation is refused. If you accept that both environments write data, add to spec:',
+          'If the service cannot stop the source environment, it refuses the activation. If you accept the risk that both environments write data, add to spec:',
           '  acknowledgements: [WriterSafety]',
         ]),
     ...when(
       isAnother(protection),
-      'To activate again, set spec.afterOperationId to the operation id of the latest activation, even if it was discarded, and choose other names.',
+      'This protection was activated before: set spec.afterOperationId to the operation id of the latest activation, even if that activation was discarded, and choose other names in spec.target.',
     ),
   ];
   return lines.map((line) => `# ${line}\n`).join('');

@@ -70,7 +70,7 @@ export async function writeOrExplain(path: string, text: string): Promise<readon
 
 /** Says that a file could not be written, and why. */
 export function unwritten(path: string, error: unknown): string {
-  return `${path} is not written: ${error instanceof Error ? error.message : String(error)}`;
+  return `${path} could not be written: ${error instanceof Error ? error.message : String(error)}`;
 }
 
 /** Aligns rows as columns of text; the last column is not padded. */

@@ -8,7 +8,7 @@ import { cautionsOn, protectionFlags, readProtection, type Point, type Protectio
 export const pointsCommand = {
   name: 'points NAME',
   summary:
-    'Lists the recovery points that the service has now for the DisasterProtection NAME, newest first, with age and size. If they cannot\nbe read, lists the points in the status of the protection, and says why. The exit code is then 1, or 0 if there was no way to ask\nthe service.',
+    'Lists the recovery points that the service has now for the DisasterProtection NAME, newest first, with age and size. If they cannot\nbe read, lists the points in the status of the protection, and says why. The exit code is then 1, or 0 if the command has no\ncredential for the service.',
   operand: 'needed',
   flags: {
     ...protectionFlags,
@@ -28,7 +28,7 @@ export const pointsCommand = {
     output: output(['table', 'json', 'yaml', 'name'], 'the output format; name prints only the ids'),
   },
   notes: [
-    "Without --base-url and --token-file, the credential of the protection's account is used, if you may read its Secret.",
+    "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
     'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;

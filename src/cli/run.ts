@@ -147,7 +147,7 @@ async function serve(
     operator.act(takeOver ? settings.horizonSeconds * 1_000 : 0);
     const end = await Promise.race([stopped, election.lost]);
     if (end !== 'stop') {
-      log.error({ why: end }, 'the lease is lost; the operator ends at once');
+      log.error({ why: end }, 'the lease is lost, so the operator stops now');
       code = 1;
     }
   }

@@ -129,7 +129,7 @@ async function choosePorts(dir: string): Promise<Ports> {
   if (before === undefined) return { kubernetes, simulator, metrics };
   if (!(await isFree(before.simulator))) {
     throw new CannotStart(
-      `port ${before.simulator} is taken, and the objects kept in ${dir} are bound to the simulator at that port: ` +
+      `port ${before.simulator} is taken, but the data kept in ${dir} works only with a simulator at that port: ` +
         'free the port, or name another folder with --data',
     );
   }

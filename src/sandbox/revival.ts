@@ -29,7 +29,7 @@ export function revival(say: (text: string) => void, signal: AbortSignal, onRevi
     for (;;) {
       const pauseMs = backoff.next();
       if (backoff.failures > mostFailures)
-        throw new CannotStart(`${name} ended too often and is not started again (last end: ${how})`);
+        throw new CannotStart(`${name} ended too often, the last time with ${how}, and is not started again`);
       await sleep(pauseMs, undefined, { signal });
       try {
         await start();

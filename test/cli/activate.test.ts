@@ -78,7 +78,7 @@ describe('apphosting activate', () => {
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
     for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
       const choose = () => manifestOf(protection, { ...choice, ...other }, nowMs);
-      expect(choose).toThrow('with the names of its standby');
+      expect(choose).toThrow('a warm protection recovers into its standby');
     }
   });
 
@@ -164,8 +164,8 @@ describe('apphosting activate', () => {
   });
 
   it.each([
-    ['a2222', 'no recovery point begins with a2222'],
-    ['a', '2 recovery points begin with a'],
+    ['a2222', 'no recovery point has an id that begins with a2222'],
+    ['a', 'the ids of 2 recovery points begin with a'],
   ])('refuses --point %s', (point, expected) => {
     const choose = () => manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs);
 
@@ -175,7 +175,7 @@ describe('apphosting activate', () => {
   it('refuses to confirm another source', () => {
     const choice = { point: 'latest', confirm: 'orders/staging', validMinutes: 5 };
 
-    expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('does not name the source of this protection');
+    expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('does not name the environment of this protection');
   });
 });
 

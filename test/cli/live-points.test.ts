@@ -40,7 +40,13 @@ describe('the credential of an account of the cluster', () => {
   });
 
   it.each([
-    ['the Secret may not be read', forbidden, 'HostingAccount', 'default', 'you may not read Secret team/credentials'],
+    [
+      'the Secret may not be read',
+      forbidden,
+      'HostingAccount',
+      'default',
+      'you are not allowed to read Secret team/credentials',
+    ],
     ['there is no such account', api, 'HostingAccount', 'other', 'there is no HostingAccount team/other; give'],
     ['it is no account', api, 'HostedApp', 'web', 'HostedApp is neither HostingAccount nor ClusterHostingAccount'],
   ])('is told as missing when %s', async (_because, from, kind, name, words) => {
@@ -79,7 +85,7 @@ describe('the points of the service', () => {
   it('cannot be had where nobody may read the Secret, and nobody was asked', async () => {
     const listed = await livePoints(forbidden, protection, { ...none, ...rest, operatorNamespace });
 
-    expect(listed).toMatchObject({ asked: false, why: expect.stringContaining('you may not read Secret') });
+    expect(listed).toMatchObject({ asked: false, why: expect.stringContaining('you are not allowed to read Secret') });
   });
 
   it('cannot be had from a host that is not allowed, which is named where it is given', async () => {

@@ -7,7 +7,7 @@ import type { GivenCredential } from './reader.ts';
 /** Flags for the address of the service, the account and the token. */
 export const accountFlags = {
   baseUrl: {
-    ...text('the service, such as https://hosting.example.com', 'URL'),
+    ...text('the address of the service, such as https://hosting.example.com', 'URL'),
     variable: 'APPHOSTING_BASE_URL',
   },
   tokenFile: {

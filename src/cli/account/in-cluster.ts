@@ -83,7 +83,7 @@ async function found(title: string, read: () => Promise<KubeObject | undefined>)
     if (!(error instanceof KubeError)) throw error;
     if (error.reason === 'unavailable')
       throw new Trouble(`the API server was not reached, or failed: ${error.message}`, { cause: error });
-    const why = error.reason === 'forbidden' ? `you may not read ${title}` : `${title}: ${error.message}`;
+    const why = error.reason === 'forbidden' ? `you are not allowed to read ${title}` : `${title}: ${error.message}`;
     throw new Trouble(`${why}; give ${byFlags}`, { cause: error });
   });
   if (object === undefined) throw new Trouble(`there is no ${title}; give ${byFlags}`);

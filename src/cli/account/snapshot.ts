@@ -60,7 +60,7 @@ export async function openSnapshot(path: string, accountId: string | undefined):
     const address = addressOf(request);
     const answer = answers.get(address);
     if (answer !== undefined) return { is: 'answered', ...answer };
-    const message = `${request.endpoint}: the snapshot has no answer to ${address}`;
+    const message = `${request.endpoint}: the snapshot does not contain the answer to ${address}`;
     return { is: 'failed', why: 'notInSnapshot', message };
   });
 }

@@ -18,7 +18,7 @@ const notes = ['Exit codes: 0 success, 1 something could not be read, 64 wrong u
 export const inventoryCommand = {
   name: 'inventory',
   summary:
-    'Lists every object in an account of the service, with its id. With --context or --kubeconfig the list also shows which resource\nmanages each object, and begins with the objects that no resource manages.',
+    'Lists every object in an account of the service, with its id. With --context, --kubeconfig or --account the list also shows\nwhich resource manages each object, and begins with the objects that no resource manages.',
   flags,
   notes,
 } satisfies CommandLine<Flags>;

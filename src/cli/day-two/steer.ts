@@ -126,7 +126,7 @@ export function steering(name: Steering) {
       const target = targetIn(word, way.kind);
       if (target === undefined) {
         if (way.kind !== undefined) throw new UsageError(`"${word}" is not an AppEnvironment`);
-        throw new UsageError(`"${word}" is not KIND/NAME with a kind of apphosting.dev`);
+        throw new UsageError(`"${word}" must have the form KIND/NAME, where KIND is a kind of apphosting.dev`);
       }
       const title = `${target.kind.kind}/${target.name}`;
       const resource = resourceOf(target.kind);

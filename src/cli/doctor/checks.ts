@@ -210,7 +210,7 @@ async function keyIs({ api, operatorNamespace }: Patient, say: Say): Promise<Fin
   const isThere = (await getting(api, secretResource, operatorNamespace, `${operatorName}-key`)) !== undefined;
   if (isThere) return say('ok', 'the Secret exists');
   const message =
-    'the Secret does not exist: the operator creates it at its first start, but with a new key it does not recognise hidden values that it sent before';
+    'the Secret does not exist: when the operator starts, it creates the Secret with a new key. With a new key, the operator does not recognise hidden values that it sent before';
   return say('warning', message, 'Restore the Secret from a backup, if there is a backup.');
 }
 
@@ -235,7 +235,7 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   const remedy = `Apply the roles of this version: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
   const named = denied.slice(0, 5).map((action) => inWords(action));
   const more = denied.length > 5 ? ` and ${denied.length - 5} more` : '';
-  return say('error', `the operator may not ${named.join(', ')}${more}`, remedy);
+  return say('error', `the operator lacks the permission to ${named.join(', ')}${more}`, remedy);
 }
 
 function actionsIn(roles: readonly Role[], namespace: string | undefined): readonly ClusterAction[] {
@@ -278,7 +278,9 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';
   if (!isCurrent(object) && !isPaused)
-    found.push(...about('NotSeen', key)('warning', 'no operator has handled the newest generation', nobody));
+    found.push(
+      ...about('NotSeen', key)('warning', 'no operator has handled the newest generation of this resource', nobody),
+    );
   const asked = metadata.annotations?.[annotations.reconcileAt] ?? '';
   if (asked !== status.lastHandledReconcileAt && nowMs - Date.parse(asked) > silenceMs) {
     const message = `a reconcile was requested ${ageInWords(asked, nowMs)} ago, and no operator has handled the request`;

@@ -17,12 +17,12 @@ export const doctorCommand = {
     'Checks an installation: the CRDs, the clocks, the lease, key and permissions of the operator, every account and every resource. Each\ncheck is independent; a check that is not allowed names the missing permission.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'check all namespaces, which is the default without --namespace' },
+    allNamespaces: { short: 'A', help: 'check all namespaces; this is the default if --namespace is not given' },
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'run only the checks that make sense before the operator is installed' },
     failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
     skip: list(
-      'leave out findings with this code, of one object or of all',
+      'leave out findings with this code; with =OBJECT, only those about this object',
       'CODE[=OBJECT]',
       z.string().min(1, 'must be the code of a finding'),
     ),

@@ -156,7 +156,7 @@ function isKustomization(file: string): boolean {
 
 function reasonOf({ code, message }: NodeJS.ErrnoException): string {
   if (code === 'ENOENT') return 'there is no such file or folder';
-  return code === 'EACCES' ? 'the file may not be read' : message;
+  return code === 'EACCES' ? 'there is no permission to read the file' : message;
 }
 
 /** Parses the objects in manifest files. `texts` maps the path of each file to its text. Skips kustomization files. */

@@ -22,7 +22,7 @@ const installationForm = /^(?<id>[^=]+)=(?<solution>[^/]+)\/(?<region>[^/]+)\/(?
 export const importCommand = {
   name: 'import DIR',
   summary:
-    'Writes an account of the service as a folder of manifests: every app, environment, contact point, alert and protection, with\nreferences instead of ids. Applying the folder changes nothing in the service; the command proves this before it writes a file.',
+    'Exports an account of the service to a folder of manifests: every app, environment, contact point, alert and protection, with\nreferences instead of ids. Applying the folder changes nothing in the service; the command proves this before it writes a file.',
   operand: 'needed',
   flags: {
     ...accountFlags,
@@ -183,7 +183,8 @@ interface Report {
   readonly written: number;
 }
 
-const unseen = 'environment variables are not imported, nor members and installations that no flag names';
+const unseen =
+  'environment variables are not imported; members and installations are imported only if --member or --installation names them';
 
 /**
  * Formats the report of an import as text. `edits` lists the calls that applying the folder would send to the service

@@ -101,7 +101,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show the environment of the protection');
+      skip(`protection ${id}`, 'the service does not say which environment this protection protects');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -185,7 +185,8 @@ const theirs = {
 };
 const sentAnew = {
   code: 'SentAnew',
-  reason: 'installations are not listed: managing one repeats POST /solutions',
+  reason:
+    'the service does not list installations: to manage this one, the operator would have to send POST /solutions again',
 };
 
 /**
@@ -307,8 +308,8 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const typed = way === undefined ? { type } : { [way]: settings };
   const spec = { ...(shown !== name && { name: shown }), externalId: id, ...typed };
   const secrets = needed.length === 0 ? [] : [{ name: secretName, keys: Object.fromEntries(needed) }];
-  const files = secrets.length > 0 ? `this file and secrets/${secretName}.yaml` : 'this file';
-  const reason = `the service did not show the settings; fill in ${files}`;
+  const secretFile = secrets.length > 0 ? ` and to secrets/${secretName}.yaml` : '';
+  const reason = `the service did not return the settings of this contact point; add them to this file${secretFile}`;
   if (config === undefined) return { spec, own: ['name'], secrets, observed: { code: 'NeedsSecret', reason } };
   const inWay = (fields: readonly string[]) => fields.map((field) => `${way}.${field}`);
   const own = [...texts.map(([field]) => field), ...(addresses.length > 0 ? ['addresses'] : [])];

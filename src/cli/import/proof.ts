@@ -37,7 +37,9 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
         calls: played.calls.length,
         problems: [
           ...played.failures,
-          ...(played.isQuiet ? [] : ['calls were still sent after six hours of simulated time']),
+          ...(played.isQuiet
+            ? []
+            : ['the operator did not finish: it was still sending calls after six hours of simulated time']),
         ],
       };
     valid = valid.map((draft) => {

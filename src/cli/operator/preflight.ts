@@ -72,7 +72,7 @@ async function problemOf(
         return 'the cluster lacks the CRDs of the operator; install them: kubectl apply -f crds/';
       case 'forbidden': {
         const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
-        return `this user may not ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
+        return `this user is not allowed to ${what}; install the RBAC rules: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
       }
       case 'unauthorized':
         return `${title}: the cluster does not accept the credentials of the operator; renew the kubeconfig or the service account`;

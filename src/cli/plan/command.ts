@@ -36,21 +36,24 @@ type Gate = (typeof gates)[number];
 export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:
-    'Shows what applying these manifests would change in the service. The code of the operator runs on the manifests in this\nprocess, with the data of the account as read from the service. It sends only read requests.',
+    'Shows what applying these manifests would change in the service. To find out, the command runs the code of the operator\non the manifests and on the data of the account, which it reads from the service. It sends only read requests.',
   operand: 'optional',
   flags: {
     filename: { short: 'f', ...text('the folder or file with the manifests; the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
-    snapshot: text('read this file of apphosting import --snapshot, not the service; no credential is needed', 'FILE'),
+    snapshot: text(
+      'read the account from this file of apphosting import --snapshot instead of the service; no credential is needed',
+      'FILE',
+    ),
     ...clusterFlags,
     context: text('also read the resources in this cluster, which show fields that the service hides', 'NAME'),
     operatorNamespace: operatorNamespaceFlag,
     base: text(
-      'the manifests before the change: the plan shows only the difference, and deletes resources that are no longer in the manifests',
+      'the manifests before the change; the plan then shows only the effects of the change, and a deletion for each resource that the change removes',
       'DIR|FILE',
     ),
     only: list('only show this resource', 'KIND/NAME', z.string().regex(/^[^/]+\/[^/]+$/, 'must look like KIND/NAME')),
-    detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows with the mark ? do not count' },
+    detailedExitcode: { help: 'end with exit code 2 if the plan has changes; rows marked with ? do not count' },
     failOn: {
       help: 'end with exit code 3 if the plan has any of these: delete, restart, access, unknown',
       value: 'LIST',
@@ -62,7 +65,7 @@ export const planCommand = {
     },
     output: output(['text', 'wide', 'json', 'yaml', 'markdown']),
     maxChars: whole(
-      'with -o markdown: the longest output in characters; rows that do not fit are left out and counted',
+      'with -o markdown: the maximum length of the output in characters; rows that do not fit are left out, and the output says how many',
       'N',
       '60000',
       [200, 10_000_000],
@@ -82,7 +85,7 @@ export const plan = command(planCommand, async ({ settings, operand, cluster: gi
   const path = operand ?? settings.filename;
   if (path === undefined) throw new UsageError('it needs DIR|FILE|-');
   if (operand !== undefined && settings.filename !== undefined)
-    throw new UsageError('the manifests are named twice, as the argument and by --filename');
+    throw new UsageError('the manifests are given twice: as the argument and with --filename');
   await using cluster = await openClusterIfNamed(settings, given);
   const namespace = cluster?.namespace ?? settings.namespace ?? 'default';
   const wanted = sortDocuments(await loadDocuments(path), namespace);

@@ -84,7 +84,7 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
   });
 }
 
-const notQuiet = 'calls were still sent after six hours of simulated time';
+const notQuiet = 'the operator did not finish: it was still sending calls after six hours of simulated time';
 
 /** Makes a finding that says why the plan is incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {
@@ -159,7 +159,7 @@ function notesOf(objects: readonly ParsedObject[], wanted: Sorted): readonly str
   const standIns = objects.filter((one) => one.kind.life === 'account' && !isOurs(one));
   return standIns.map(
     (one) =>
-      `${keyInWords(one.key)} is not in the manifests: the plan assumes account ${String(specOf(one)['externalId'])}`,
+      `the manifests do not contain ${keyInWords(one.key)}: the plan assumes that it is account ${String(specOf(one)['externalId'])} of the service`,
   );
 }
 
@@ -172,7 +172,9 @@ function boundByName(played: Played, { objects }: Known): readonly string[] {
   }).length;
   if (count === 0) return [];
   const without = count === 1 ? 'resource has' : 'resources have';
-  return [`${count} ${without} no id: the plan takes the object of that name; --context reads the real ids`];
+  return [
+    `${count} ${without} no id: the plan uses the object of the service that has the same name; with --context, the plan reads the ids from the cluster`,
+  ];
 }
 
 /** The kinds whose objects have no name of their own in the service. */
@@ -184,7 +186,7 @@ function unreadAccounts({ objects }: Scene, readers: readonly AccountReader[]): 
   return objects.flatMap((one): Finding[] => {
     const accountId = specOf(one)['externalId'];
     if (one.kind.life !== 'account' || typeof accountId !== 'string' || known.has(accountId)) return [];
-    const message = `account ${accountId} is not read; accounts that are read: ${[...known].join(', ') || 'none'}`;
+    const message = `there is neither a credential nor a snapshot for account ${accountId}; accounts that the plan reads: ${[...known].join(', ') || 'none'}`;
     return [{ ...incomplete('NoCredential', message), ...partsOfKey(one.key) }];
   });
 }

@@ -8,7 +8,9 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe('The value that is sent; ? if only the answer will show the value. Absent for a secret.'),
+      .describe(
+        'The value that the call sends, or ? if the value becomes known only with the answer. Absent for a secret.',
+      ),
     secret: z
       .boolean()
       .optional()
@@ -21,7 +23,7 @@ const Row = z
     action: z
       .enum(['create', 'change', 'deploy', 'access', 'request', 'delete', 'unknown'])
       .describe(
-        'create, change and delete concern an object in the service; deploy deploys, restarts, stops or starts an environment; access changes what a member may reach; request asks for a recovery operation; unknown means that the plan cannot tell.',
+        '`create`, `change` and `delete`: the call creates, changes or deletes an object in the service. `deploy`: it deploys, restarts, stops or starts an environment. `access`: it changes which environments a member can access. `request`: it requests a recovery operation. `unknown`: the plan cannot tell what happens.',
       ),
     kind: z.string(),
     namespace: z.string(),
@@ -50,7 +52,7 @@ const Finding = z
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe('A problem of the manifests, or of reading the service or the cluster.');
+  .describe('A problem with the manifests, or with reading the service or the cluster.');
 
 /** The schema of a plan, which `apphosting plan -o json` prints. */
 export const Plan = z
@@ -71,15 +73,17 @@ export const Plan = z
     rows: z.array(Row).describe('The changes that applying the manifests would cause.'),
     drift: z
       .array(Row)
-      .describe('Differences between resources and service that exist before the manifests are applied.'),
+      .describe(
+        'Differences between the resources and the service that exist already before the manifests are applied.',
+      ),
     findings: z.array(Finding),
     notes: z.array(z.string()),
-    counts: z.record(z.string(), z.int()).describe('The number of rows of each action.'),
+    counts: z.record(z.string(), z.int()).describe('For each action, the number of rows with that action.'),
     reads: z.strictObject({ asked: z.int(), answered: z.int() }),
     calls: z.strictObject({
       total: z.int().describe('The number of calls that change something in the service.'),
       requestsPerSecond: z.number(),
-      seconds: z.int().describe('The least time that all calls together take at `requestsPerSecond`, in seconds.'),
+      seconds: z.int().describe('The minimum time in seconds that all calls together take at `requestsPerSecond`.'),
     }),
   })
   .describe('A plan, as `apphosting plan -o json` prints it.');

@@ -122,7 +122,7 @@ class Stage {
       events: { record: () => undefined },
       troubles: { failed: () => false, went: () => undefined },
       leadership: { mayAct: () => undefined },
-      key: new OperatorKey(new Secret('the key of the operator in a plan')),
+      key: new OperatorKey(new Secret('key for plans')),
       operatorNamespace,
       labelsOf: () => ({}),
       settings: {

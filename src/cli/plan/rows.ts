@@ -144,13 +144,13 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
   if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
-    return 'the service then creates an environment of the database, id ?; the plan takes its name from the AppEnvironment';
+    return 'the service also creates an environment for the database; its id is not known yet, and the plan takes its name from the AppEnvironment';
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
     const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
     return plainText(`${verb} ${[appName(before?.['appId']), environment].filter(Boolean).join('/')}`);
   }
-  if (request.body?.['applyImmediately'] === true) return 'deploys at once, restarts all environments of the app';
+  if (request.body?.['applyImmediately'] === true) return 'deploys at once, and restarts all environments of the app';
   return undefined;
 }
 
@@ -160,9 +160,9 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
   if (id !== undefined)
     return words.startsWith('upgrade')
       ? 'deploys a different agent image'
-      : 'creates only the missing components of the solution; the plan does not know which';
+      : 'creates only the missing components of the solution; the plan cannot tell which are missing';
   const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
-  if (names.length === 0) return 'creates components that the catalog does not show';
+  if (names.length === 0) return 'creates components that the catalog does not list';
   return plainText(`creates ${names.join(', ')}`);
 }
 
@@ -172,12 +172,12 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
  */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
-    return 'the request is sent once, and only while no other operation is in progress';
+    return 'the operator sends the request once, and only while no other operation is in progress';
   const asked = objects.find(({ key }) => key === object);
   const { scope, validUntil } = asked === undefined ? {} : specOf(asked);
   const flags = ['--enable-activation', ...(scope === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(validUntil));
-  return `the request is sent once, until ${until}, and only if the operator was started with ${flags.join(' and ')} before this resource is created`;
+  return `the operator sends the request once, at the latest at ${until}, and only if this resource is created after the operator was started with ${flags.join(' and ')}`;
 }
 
 /** Lists the fields whose values are unknown until the service answers the call, such as new ids. */
@@ -299,7 +299,7 @@ function unknownRow(
   if (isOnlyObserved(object)) return [];
   return row(
     unverified.map((field) => ({ name: String(field) })),
-    'the service hides these fields; changes are sent',
+    'the service hides these fields; if they change, the operator sends them',
   );
 }
 

@@ -338,7 +338,10 @@ export class ServiceInMemory {
   #removeContactPoint(id: string): Answer {
     const uses = this.#all('alert').filter((alert) => usesPoint(alert, id)).length;
     if (uses === 0) return this.#remove('contactPoint', id);
-    return { status: 400, body: { error: 'contact point in use', details: `${uses} alerts use the contact point` } };
+    return {
+      status: 400,
+      body: { error: 'the contact point is in use', details: `${uses} alerts use the contact point` },
+    };
   }
 
   async #stateOf(alertId: string): Promise<Item> {

@@ -43,7 +43,7 @@ const serviceReads = 'svc:read. The Secrets Access role is not needed.';
 const asAccount = may(
   'get',
   ['hostingaccounts.apphosting.dev', 'clusterhostingaccounts.apphosting.dev', 'secrets'],
-  'to use the credential of an account in the cluster, if no flags give a credential',
+  'if --base-url and --token-file are not given: the command then reads the access token from the cluster',
 );
 
 const ofProtections = [may('get', ['disasterprotections.apphosting.dev']), asAccount];
@@ -54,14 +54,19 @@ export const commandReferences: readonly CommandReference[] = [
     command: planCommand,
     cluster: [
       reads('with --context or --kubeconfig'),
-      may('get', ['secrets'], 'with --context, and without --base-url and --token-file: the Secret of each account'),
+      may(
+        'get',
+        ['secrets'],
+        'with --context or --kubeconfig, if --base-url, --token-file and --snapshot are not given: the command then reads the access token of each account from its Secret',
+      ),
     ],
     service: serviceReads,
   },
   {
     command: importCommand,
     cluster: [asAccount],
-    service: 'svc:read. With the Secrets Access role also settings of contact points; their secrets are never stored.',
+    service:
+      'svc:read. With the Secrets Access role, the command also reads the settings of contact points; it never stores their secrets.',
   },
   { command: statusCommand, cluster: [reads()], service: 'none' },
   { command: whyCommand, cluster: [reads()], service: 'none' },
@@ -69,19 +74,23 @@ export const commandReferences: readonly CommandReference[] = [
     command: doctorCommand,
     cluster: [
       may('get', ['customresourcedefinitions.apiextensions.k8s.io']),
-      may('get', ['leases.coordination.k8s.io'], 'in the namespace of the operator, without --pre'),
+      may('get', ['leases.coordination.k8s.io'], 'in the namespace of the operator; not needed with --pre'),
       may(
         'get',
         ['secrets'],
-        'in the namespaces of the operator and of accounts, without --pre; only the host in the Secret of an account is used',
+        'in the namespaces of the operator and of the accounts; not needed with --pre. From the Secret of an account, the command uses only the host.',
       ),
-      may('get', ['serviceaccounts'], 'in the namespace of the operator, without --pre'),
-      may('create', ['subjectaccessreviews.authorization.k8s.io'], 'without --pre'),
-      reads('without --pre'),
+      may('get', ['serviceaccounts'], 'in the namespace of the operator; not needed with --pre'),
+      may('create', ['subjectaccessreviews.authorization.k8s.io'], 'not needed with --pre'),
+      reads('not needed with --pre'),
     ],
     service: 'none',
   },
-  { command: inventoryCommand, cluster: [reads('with --context or --kubeconfig'), asAccount], service: serviceReads },
+  {
+    command: inventoryCommand,
+    cluster: [reads('with --context, --kubeconfig or --account'), asAccount],
+    service: serviceReads,
+  },
   { command: catalogCommand, cluster: [asAccount], service: serviceReads },
   ...(Object.keys(ways) as Steering[]).map((name): CommandReference => {
     const kind = ways[name].kind;

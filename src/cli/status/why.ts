@@ -30,7 +30,7 @@ export const why = command(whyCommand, async ({ settings, operand: word, cluster
   if (word === undefined && !settings.allNamespaces && !settings.notReady)
     throw new UsageError('name a resource as KIND/NAME, or give -A or --not-ready');
   if (word !== undefined && target === undefined)
-    throw new UsageError(`"${word}" is not KIND/NAME with a kind of apphosting.dev`);
+    throw new UsageError(`"${word}" must have the form KIND/NAME, where KIND is a kind of apphosting.dev`);
   await using cluster = await openCluster(settings, given);
   const namespace = settings.allNamespaces ? undefined : cluster.namespace;
   const { objects, problems } = await readObjects(cluster.api, namespace);

@@ -36,9 +36,9 @@ export async function whyNotGo(go = 'go'): Promise<string | undefined> {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });
     const { stdout } = await promisify(execFile)(go, ['env', 'GOVERSION'], { timeout: 10_000, env: environment });
     const version = stdout.trim();
-    return isRecentGo(version) ? undefined : `Go 1.26 or newer is needed, but the go on PATH is ${version}`;
+    return isRecentGo(version) ? undefined : `Go 1.26 or newer is needed, but the version on PATH is ${version}`;
   } catch (error) {
-    return codeOf(error) === 'ENOENT' ? 'Go 1.26 or newer is not on PATH' : 'go on PATH does not run';
+    return codeOf(error) === 'ENOENT' ? 'Go 1.26 or newer is not on PATH' : 'the program "go" on PATH cannot be run';
   }
 }
 

@@ -59,7 +59,7 @@ export async function findBinaries(
     const meanwhile = await cached();
     if (meanwhile !== undefined) return meanwhile;
     const archive = means.archiveFor(platform);
-    if (archive === undefined) refusals.push(`there is no official archive for ${platform}`);
+    if (archive === undefined) refusals.push(`there is no official Kubernetes archive for ${platform}`);
     else {
       const step = `downloading Kubernetes ${ARCHIVE_VERSION} (the official test archive)`;
       const trouble = `the official archive ${archive.url} cannot be used`;
@@ -96,7 +96,7 @@ async function turnOf(cache: BinaryCache, progress: Progress, signal: AbortSigna
       return await cache.takeTurn();
     } catch (error) {
       if (!(error instanceof InUse)) throw error;
-      if (!told) progress.say(`waiting for another process that prepares the control plane (${error.message})`);
+      if (!told) progress.say(`waiting until another process has prepared the control plane (${error.message})`);
     }
     await sleep(500, undefined, { signal });
   }

@@ -26,7 +26,7 @@ export const appsArea: Area = {
   control: [
     control(
       'PATCH /apps/:id',
-      'sets if the sandbox workloads of an app are terminated: {sandboxTermination?: done, pending or failed}',
+      'sets the outcome of terminating the sandbox workloads of an app: {sandboxTermination?: done, pending or failed}',
       fields({ sandboxTermination: choice(['done', 'pending', 'failed']) }),
       ({ world, id, body }) => {
         world.of(apps).put({ ...appNamed(world, id), ...body });
@@ -77,7 +77,9 @@ function deleteApp(call: AreaCall): AreaAnswer {
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
-  return { refusal: rejected(world, `ending the app's sandbox workloads ${how}: delete the app again later`) };
+  return {
+    refusal: rejected(world, `the termination of the app's sandbox workloads ${how}: delete the app again later`),
+  };
 }
 
 /** Formats the fields that GET /app and GET /apps both return for an app. */

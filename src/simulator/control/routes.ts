@@ -134,7 +134,10 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
         throw invalid(`ms is too large: the clock can advance by at most ${atMost} ms at a time`);
       const end = await clockwork.advanceInSlices(ms);
       if (end === 'stopped')
-        throw new RequestRefusal(503, `the advance of the clock stopped early: the clock is at ${iso(clockwork.now)}`);
+        throw new RequestRefusal(
+          503,
+          `the clock advanced only to ${iso(clockwork.now)}, because the simulator is ending or was reset`,
+        );
       return clock();
     }),
   ];
@@ -177,7 +180,7 @@ function linesAfter<T extends { readonly seq: number }>(
 ): Answered {
   const { gone } = log;
   if (seq < gone)
-    throw new RequestRefusal(410, `the lines up to number ${gone} were dropped: use after=${gone} or higher`, {
+    throw new RequestRefusal(410, `the log no longer has the lines up to number ${gone}: use after=${gone} or higher`, {
       first: gone + 1,
     });
   const pieces = () => itemsText(log.partsAfter(seq), show);
@@ -217,7 +220,7 @@ function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
   return [
     control(
       'GET /view',
-      'returns the data for the web page, without secrets; with epoch= and after=REVISION only the changes',
+      'returns the data for the web page, without secrets; with epoch= and after=REVISION, only what has changed since',
       nothing,
       ({ world, query }) => ok(viewOf(clockwork, world, query)),
     ),
@@ -226,7 +229,7 @@ function pageRoutes(clockwork: Clockwork): readonly ControlRoute[] {
     ),
     control(
       'POST /forms',
-      'fills in a request with ids and values that exist: {method, path, token?, given?: {FIELD: VALUE}}',
+      'fills in the form of a request with ids and values of existing objects: {method, path, token?, given?: {FIELD: VALUE}}',
       object,
       ({ world, body }) => ok(fill(world, body, clockwork.requests.log.lastSeq)),
     ),

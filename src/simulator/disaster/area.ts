@@ -27,7 +27,7 @@ export const disasterReadiness: Area = {
   control: [
     control(
       'PATCH /configurations/:id',
-      'simulates conditions of a disaster-readiness configuration, such as failing steps, or advances its operation',
+      'changes how a disaster-readiness configuration behaves, such as making steps of its operation fail, or advances the operation',
       circumstances,
       tellConfiguration,
     ),

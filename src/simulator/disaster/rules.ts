@@ -60,7 +60,10 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
   rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true)
-    throw rejected(world, 'the source region is down and cannot be fenced: writerSafetyAcknowledged must be true');
+    throw rejected(
+      world,
+      'the source region is down, so the source cannot be fenced: writerSafetyAcknowledged must be true',
+    );
   const points = selectablePoints(configuration);
   const point = found(
     points.find(({ pointId }) => pointId === request.pointId),
@@ -127,7 +130,7 @@ export function refusedDiscard(world: World, { settings }: Configuration, operat
   if (settings.mode === 'warm') return 'a warm activation cannot be discarded: use a reset';
   if (phase === 'promoted') return undefined;
   if (world.readings['discard.window'] === 'table' && keepsFailing(operation)) return undefined;
-  return 'this activation is not yet past promotion';
+  return 'this activation cannot be discarded yet: its promotion is not complete';
 }
 
 function keepsFailing({ phase, failedSteps }: Operation): boolean {

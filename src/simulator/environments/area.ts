@@ -82,7 +82,7 @@ function requireFreeCliEnvName(world: World, accountId: string, cliEnvName: stri
 }
 
 function creatorWith(world: World, token: string, accountId: string): string {
-  if (!world.of(tokens).has(token)) throw notFound('createdBy: no such token');
+  if (!world.of(tokens).has(token)) throw notFound('the token named in `createdBy` does not exist');
   const mine = world.of(memberships).where('token', token);
   const membership = mine.find((each) => each.accountId === accountId);
   if (membership === undefined) throw invalid('the token named in `createdBy` has no membership in the account');

@@ -20,7 +20,7 @@ export function environmentMeant(call: AreaCall): Environment {
   const named = environmentCalled(call.world, currentAccount(call), envName ?? '');
   const byName = environmentFor(call, named.appEnvId);
   if (byId !== undefined && byId.appEnvId !== byName.appEnvId)
-    throw invalid('appEnvId and envName name two environments');
+    throw invalid('appEnvId and envName name different environments');
   return byName;
 }
 
@@ -155,7 +155,9 @@ function merged(saved: StartupSettings, part: StartupSettings): StartupSettings 
   const next = { ...saved, ...part, ...(shell === undefined ? {} : { shell }) };
   if (next.shell !== undefined && next.command === undefined) throw invalid('startupConfig.shell needs a command');
   if (next.shell === false && /\s/.test(next.command ?? ''))
-    throw invalid('startupConfig with shell false: command must be one executable without spaces; use args');
+    throw invalid(
+      'if startupConfig.shell is false, startupConfig.command must be one executable without spaces; its arguments belong in startupConfig.args',
+    );
   return next;
 }
 

@@ -20,10 +20,16 @@ const table = {
   commitThen: ['carries out the request, then answers with {status, body?} instead of the result', answer],
   dropBefore: ['resets the connection and changes nothing', onlyTrue],
   dropAfter: ['carries out the request, then resets the connection', onlyTrue],
-  delayMs: ['waits the given milliseconds of wall time, then handles the request, or does `then`', milliseconds],
+  delayMs: [
+    'waits the given number of milliseconds (wall time), then handles the request or applies the effect in `then`',
+    milliseconds,
+  ],
   hang: ['never answers and changes nothing', onlyTrue],
   hangAfterCommit: ['carries out the request, but never answers', onlyTrue],
-  truncate: ['carries out the request, then resets the connection after that many bytes of the response', bytes],
+  truncate: [
+    'carries out the request, then resets the connection after the given number of bytes of the response',
+    bytes,
+  ],
   failAfterComponents: [
     'makes POST /solutions fail after the given number of components; the error contains the installationId',
     number({ min: 0, max: 100, whole: true }),
@@ -149,7 +155,7 @@ export const faultRoutes: readonly ControlRoute[] = [
       return ok({ faultId });
     },
   ),
-  control('GET /faults', 'lists the faults that still wait for requests', nothing, ({ world }) =>
+  control('GET /faults', 'lists the faults that are not used up yet', nothing, ({ world }) =>
     ok({ items: world.of(faults).all() }),
   ),
   control('DELETE /faults', 'deletes every fault', nothing, ({ world }) => {

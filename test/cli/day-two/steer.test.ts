@@ -167,7 +167,7 @@ describe('a command for one resource', () => {
 
   it.each([
     ['redeploy', 'ContactPoint/a', 64, 'is not an AppEnvironment'],
-    ['reconcile', 'web', 64, 'is not KIND/NAME'],
+    ['reconcile', 'web', 64, 'must have the form KIND/NAME'],
     ['reconcile', 'ContactPoint/none', 1, 'there is no ContactPoint/none in namespace team'],
   ] as const)('%s %s ends with %i', async (name, target, code, line) => {
     const result = await run(await worldOf(), name, target);

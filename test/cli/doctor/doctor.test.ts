@@ -154,7 +154,7 @@ describe('doctor', () => {
     const { code, out } = await ran(doctor, [], { cluster: { ...cluster, api } });
 
     expect(out).toMatch(
-      /^error +Rights +\S+ +the operator may not watch contactpoints.apphosting.dev. Apply the roles/m,
+      /^error +Rights +\S+ +the operator lacks the permission to watch contactpoints.apphosting.dev. Apply the roles/m,
     );
     expect(new Set(asked)).toEqual(new Set(['system:serviceaccount:apphosting-system:apphosting-operator']));
     expect(code).toBe(2);
@@ -216,7 +216,7 @@ describe('doctor', () => {
     const { code, out, err } = await run('--bundle', file);
 
     expect(out).toContain('everything is in order');
-    expect(err).toMatch(/^apphosting doctor: \S+a-file\/bundle\.json is not written: ENOTDIR/);
+    expect(err).toMatch(/^apphosting doctor: \S+a-file\/bundle\.json could not be written: ENOTDIR/);
     expect(code).toBe(1);
   });
 

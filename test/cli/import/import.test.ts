@@ -314,7 +314,7 @@ describe('an import', () => {
     const { out, folder } = await imported(service);
 
     expect(out).toMatch(
-      /observed +2 .*\n +ContactPoint\/pager: the service did not show the settings; fill in this file and secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+      /observed +2 .*\n +ContactPoint\/pager: the service did not return the settings of this contact point; add them to this file and to secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });
@@ -475,9 +475,9 @@ describe('an import', () => {
 
     expect(out).toContain('files    2 written');
     expect(err).toMatch(
-      /apps\/[\w-]+\.yaml is not written: EEXIST: .*; the import stopped after 2 of \d+ files; every written file is complete\n/,
+      /apps\/[\w-]+\.yaml could not be written: EEXIST: .*; the import stopped after 2 of \d+ files; every written file is complete\n/,
     );
-    expect(err).toMatch(/apps\/prod\.json is not written: ENOTDIR/);
+    expect(err).toMatch(/apps\/prod\.json could not be written: ENOTDIR/);
     expect(code).toBe(1);
     expect(readdirSync(folder).toSorted()).toEqual(['account.yaml', 'apps', 'kustomization.yaml']);
   });

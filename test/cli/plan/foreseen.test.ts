@@ -64,7 +64,7 @@ describe('a plan of something new', () => {
     expect(made.rows).toMatchObject([
       {
         call: 'POST /solutions',
-        note: 'creates only the missing components of the solution; the plan does not know which',
+        note: 'creates only the missing components of the solution; the plan cannot tell which are missing',
       },
     ]);
     expect(made.rows[0]?.fields).toContainEqual({ name: 'installationId', after: 'inst_1' });
@@ -86,7 +86,9 @@ describe('a plan of something new', () => {
       ['HostedApp/store', 'POST /app'],
       ['MetricAlert/busy', 'POST /app-env/alert'],
     ]);
-    expect(made.rows[1]?.note).toMatch(/^the service then creates an environment of the database, id \?/);
+    expect(made.rows[1]?.note).toMatch(
+      /^the service also creates an environment for the database; its id is not known yet/,
+    );
     expect(made.rows[1]?.fields).toContainEqual({ name: 'dockerPreset', after: 'POSTGRESQL' });
     expect(made.rows[1]?.fields).toContainEqual({ name: 'disk', after: 10 });
     expect(made.rows[2]?.fields).toContainEqual({ name: 'appEnvId', after: 'AppEnvironment/store-prod' });
@@ -168,7 +170,7 @@ const reset = resource('DisasterReset', 'wipe', {
   acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 });
-const gate = `the request is sent once, until ${validUntil}, and only if the operator was started with --enable-activation before this resource is created`;
+const gate = `the operator sends the request once, at the latest at ${validUntil}, and only if this resource is created after the operator was started with --enable-activation`;
 const underWay = { activeOperationId: 'op_9', activeOperation: { operationId: 'op_9', kind: 'activation' } };
 
 describe('a plan of a protection', () => {
@@ -212,7 +214,7 @@ describe('a plan of a request of recovery', () => {
       {},
       {
         call: 'POST /disaster-readiness/validate',
-        note: 'the request is sent once, and only while no other operation is in progress',
+        note: 'the operator sends the request once, and only while no other operation is in progress',
         told: { configurationId: 'cfg_1', expectedGeneration: 3 },
         unknown: ['operationId', 'outcome'],
       },

@@ -363,7 +363,7 @@ describe('a plan of bad input', () => {
     ['no account', ['x'], 64, 'name the account with'],
     ['no account, as kubectl takes files', ['-f', 'x'], 64, 'name the account with'],
     ['no folder', [], 64, 'it needs DIR|FILE|-'],
-    ['two folders', ['x', '--filename', 'y'], 64, 'the manifests are named twice, as the argument and by --filename'],
+    ['two folders', ['x', '--filename', 'y'], 64, 'the manifests are given twice: as the argument and with --filename'],
     ['half an account', ['x', '--base-url', 'http://127.0.0.1:1'], 64, '--token-file and --account-id are needed too'],
   ])('says with %s what is missing', async (_because, args, code, line) => {
     const result = await ran(plan, args);

@@ -146,7 +146,12 @@ describe('why', () => {
 
   it.each([
     ['a resource that is not there', ['ContactPoint/none'], 1, 'there is no ContactPoint none in namespace team'],
-    ['a kind that is none', ['Pod/a'], 64, '"Pod/a" is not KIND/NAME with a kind of apphosting.dev'],
+    [
+      'a kind that is none',
+      ['Pod/a'],
+      64,
+      '"Pod/a" must have the form KIND/NAME, where KIND is a kind of apphosting.dev',
+    ],
     ['nothing', [], 64, 'name a resource as KIND/NAME'],
     ['a kind and a name apart', ['ContactPoint', 'a'], 64, 'unexpected argument "a": give only KIND/NAME'],
   ])('says of %s what is wrong', async (_because, args, code, line) => {

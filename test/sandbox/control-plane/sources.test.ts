@@ -166,7 +166,7 @@ describe('Go', () => {
     await writeFile(go, '#!/bin/sh\necho go1.25.1\n');
     await chmod(go, 0o755);
 
-    expect(await whyNotGo(go)).toBe('Go 1.26 or newer is needed, but the go on PATH is go1.25.1');
+    expect(await whyNotGo(go)).toBe('Go 1.26 or newer is needed, but the version on PATH is go1.25.1');
     expect(await whyNotGo(join(dir, 'absent'))).toBe('Go 1.26 or newer is not on PATH');
   });
 });

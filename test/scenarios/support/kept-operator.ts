@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startMortal, type OperatorProcess, type Post } from './operator-process.ts';
 
 /** What an operator prints before it ends for want of its lease. */
-const lostLease = 'the lease is lost; the operator ends at once';
+const lostLease = 'the lease is lost, so the operator stops now';
 /** The line with which one ends that has no cluster to begin in. */
 const foundNoCluster = /^apphosting run: /mu;
 

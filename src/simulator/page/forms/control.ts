@@ -66,7 +66,7 @@ export const controlForms: readonly Form[] = [
     ],
     'DELETE /_sim/environments/:id': ['deletes an environment', anEnvironment],
     'PATCH /_sim/apps/:id': [
-      'sets if the sandbox workloads of an app are terminated',
+      'sets the outcome of terminating the sandbox workloads of an app',
       'id*@apps,sandboxTermination=done|pending|failed<id',
       (at) => ({ sandboxTermination: at.row('id', apps)?.sandboxTermination }),
     ],
@@ -95,7 +95,7 @@ export const controlForms: readonly Form[] = [
       (at) => ({ up: at.row('id', regions)?.up }),
     ],
     'PATCH /_sim/configurations/:id': [
-      'simulates conditions of a protection, such as failing steps, or advances its operation',
+      'changes how a protection behaves, such as making steps of its operation fail, or advances the operation',
       `${aConfiguration},failSteps#<id,nextPhase?,setPhase=phases,hold?,nextValidation=pass|fail|cleanupUnverifiable,
       standby/shape=standard|seedBoost|sustained,standby/reason,standby/caughtUp?,readiness{},engineUnavailableReason,
       pendingCleanup{},validationCleanup{},applySeconds#,firstCopyBytes#`,
@@ -122,7 +122,7 @@ export const controlForms: readonly Form[] = [
       everyReading.map(readingField).join(', '),
       () => ({ 'deploy.ms': 3000 }),
     ],
-    'GET /_sim/faults': ['lists the faults that still wait for requests'],
+    'GET /_sim/faults': ['lists the faults that are not used up yet'],
     'POST /_sim/faults': [
       'injects a fault',
       'match/method=GET|POST|PATCH|DELETE,match/path,match/bodyContains,match/skip#,match/count#,effect{}*',
