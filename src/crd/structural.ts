@@ -100,6 +100,8 @@ function checkPattern({ pattern }: SchemaNode, path: string): void {
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady)
-      throw new Error(`${path} has a transition rule, which users could avoid by removing and adding the field`);
+      throw new Error(
+        `${path} has a transition rule (with oldSelf), but a user could evade the rule by removing the field and adding it again`,
+      );
   }
 }

@@ -34,10 +34,10 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'status',
     'reason',
   ]),
-  apphosting_newest_failure_seconds: gauge('Age of the newest failure of a one-time request.', ['kind']),
+  apphosting_newest_failure_seconds: gauge('Time since the most recent failure of a one-time request.', ['kind']),
   apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
   apphosting_account_resources: gauge(
-    'Number of resources that use an account, as the status of the account counts them.',
+    'Number of resources that use an account, taken from the status of the account.',
     ['account'],
   ),
   apphosting_account_orphans: gauge(
@@ -56,18 +56,21 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
   apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),
   apphosting_service_throttled_total: counter('Answers of the service that ask for fewer requests, such as 429.'),
-  apphosting_mirror_lists_total: counter('Reads of lists, by result or failure.', ['collection', 'result']),
-  apphosting_mirror_age_seconds: gauge('Time since the oldest list of a collection was read from the service.', [
-    'account',
-    'collection',
-  ]),
+  apphosting_mirror_lists_total: counter(
+    'Number of reads of lists from the service, by result: complete, or the kind of failure.',
+    ['collection', 'result'],
+  ),
+  apphosting_mirror_age_seconds: gauge(
+    'Time since a collection was last read from the service; for a collection with several lists, since the oldest of these reads.',
+    ['account', 'collection'],
+  ),
   apphosting_poll_interval_seconds: gauge(
     'Poll interval in effect; longer than configured when polling would use more than half of the request budget.',
     ['account'],
   ),
   apphosting_budget_requests_per_second: gauge('Requests per second that may be sent now.', ['account']),
   apphosting_budget_used_requests_per_second: gauge(
-    'Requests per second that were sent with the token of an account since the metrics were last read.',
+    'Requests per second with the token of an account, on average since the metrics were last read.',
     ['account'],
   ),
   apphosting_forecast_requests_per_hour: gauge('Reads per hour that an account will need.', ['account']),

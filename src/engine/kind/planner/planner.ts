@@ -213,7 +213,7 @@ function correct(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; before the call is sent again, the operator reads whether it had an effect`,
+              message: `${words}: ${refusal.message}; before the operator sends the call again, it reads the service to find out if the first call had an effect`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: answeredAt },
             },
@@ -241,7 +241,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   return {
     is: 'wait',
     reason: 'Creating',
-    message: `${plan.noun} ${id} is gone from the service and is created again`,
+    message: `${plan.noun} ${id} is gone from the service; the operator creates a new one`,
     retryInMs: 1,
     remember: {
       id: undefined,
