@@ -370,7 +370,7 @@ export const runCommand = {
       [1, 3_600],
     ),
     callDeadlineSeconds: whole(
-      'time limit of a call that changes something, including its wait for the request budget; a read may take a third of this time',
+      'time limit of a call that changes the service, including the time that the call waits for the request budget; the limit of a read is a third of this time',
       'SECONDS',
       '30',
       [3, 300],

@@ -94,7 +94,7 @@ const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern)))
-    throw new Error(`${path} has the pattern ${pattern}, which must begin with ^, end with $, and suit Go`);
+    throw new Error(`${path} has the pattern ${pattern}, which must begin with ^, end with $, and be valid in Go`);
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {

@@ -27,7 +27,11 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Kubernetes events that were not published: too many about one object, too many at once, or refused by Kubernetes.',
     ['why'],
   ),
-  apphosting_objects: gauge('Objects, by status and reason of the condition Ready.', ['kind', 'ready', 'reason']),
+  apphosting_objects: gauge('Number of objects, by status and reason of the condition Ready.', [
+    'kind',
+    'ready',
+    'reason',
+  ]),
   apphosting_conditions: gauge('Number of objects, by status and reason of each condition except Ready.', [
     'kind',
     'type',
@@ -51,7 +55,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
-  apphosting_leader: gauge('1 while this replica is the leader.'),
+  apphosting_leader: gauge('The value is 1 while this replica is the leader, and 0 otherwise.'),
   apphosting_watch_silence_seconds: gauge('Time since a watch of Kubernetes last delivered an event.', ['resource']),
   apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
   apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),

@@ -145,7 +145,7 @@ export const reasons = {
   DeployAssumed:
     'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec or the annotation redeploy-at changes.',
   RolledBack:
-    'The environment was rolled back because of the annotation roll-back-at; the version in the spec is deployed again when the spec changes.',
+    'The environment was rolled back because of the annotation roll-back-at; the operator does not deploy the version in the spec until the spec changes.',
   Presumed:
     'The outcome of the installation call is not known. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',

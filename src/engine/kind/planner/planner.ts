@@ -127,7 +127,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
-  const message = `the outcome of an earlier change of ${fields.join(', ')} is not known, and the change may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
+  const message = `the outcome of an earlier change of ${fields.join(', ')} is not known, and the earlier change may still arrive until ${isoSeconds(untilMs)}; after that time the operator sends the newest values again`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
