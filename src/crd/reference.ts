@@ -110,9 +110,15 @@ function typeOf(node: Structural): string {
   if (node.enum !== undefined) return node.enum.map((word) => `\`${word}\``).join(' ');
   if (node.items !== undefined) return `list, at most ${number(node['maxItems'])}`;
   if (node.additionalProperties !== undefined) return `map, at most ${number(node['maxProperties'])}`;
-  if (node.type === 'string') return `text, at most ${number(node['maxLength'])}`;
+  if (node.type === 'string') return lengthOf(node['minLength'], number(node['maxLength']));
   if (node.type === 'integer') return `integer, ${number(node['minimum'])} to ${number(node['maximum'])}`;
   return node.type;
+}
+
+function lengthOf(least: unknown, most: string): string {
+  return typeof least === 'number' && least > 1
+    ? `text, ${number(least)} to ${most} characters`
+    : `text, at most ${most}`;
 }
 
 function number(value: unknown): string {

@@ -387,7 +387,7 @@ export class Budget {
     return this.#turns;
   }
 
-  /** Returns the number of requests that wait for a turn. */
+  /** Returns the number of requests that wait for their turn. */
   waiting(): number {
     return this.#queue.size;
   }

@@ -22,8 +22,8 @@ const betweenSeriesWritesMs = 60_000;
 const triesEach = 3;
 const retryMs = 2_000;
 /**
- * The time, in ms, for which routine events with the same kind of object, namespace and reason are collected. Many collected
- * events become one event.
+ * The time, in ms, for which similar routine events are collected before they are published. Similar means: the same namespace,
+ * kind of object and reason. If they concern many objects, one event replaces them all.
  */
 const gatherMs = 2_000;
 /**
@@ -39,17 +39,23 @@ interface EventPublisherOptions extends KubeMeans {
   readonly controller: string;
   /** The name of the process that is written into every event, such as the pod's name. */
   readonly instance: string;
-  /** Called with the reason for each event that is dropped, except for events that `close` clears from the queue. */
+  /**
+   * Called with the reason when an event is dropped. It is not called for events that are still in the queue when the deadline
+   * of `close` has passed.
+   */
   readonly onDrop?: (why: 'flood' | 'queue' | 'refused') => void;
 }
 
-/** An event that may become a series when it is recorded again. */
+/**
+ * An event, and how often it was recorded. If it is recorded more than once within a few minutes, the published event becomes a
+ * series.
+ */
 interface Series {
   readonly name: string;
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** The number of occurrences that the published event shows; `count` is the number of all occurrences. */
+  /** How many occurrences the published event shows. `count` also includes the occurrences that are not published yet. */
   told: number;
   lastSeen: Moment;
   toldAt: number;
@@ -125,7 +131,10 @@ export class EventPublisher implements EventRecorder {
     this.#enqueue(fresh);
   }
 
-  /** Publishes all queued events, as far as the deadline allows. Events that are recorded afterwards are ignored. */
+  /**
+   * Publishes the queued events until all are published or the deadline has passed. Events that are recorded afterwards are
+   * ignored.
+   */
   async close(deadlineMs: number): Promise<void> {
     for (const key of this.#gathered.keys()) this.#takeGathered(key);
     for (const series of this.#series.values()) if (series.count > series.told) this.#enqueue(series);
@@ -139,7 +148,7 @@ export class EventPublisher implements EventRecorder {
     if (series.queued) return;
     if (this.#line.size >= lineLimit) return this.#options.onDrop?.('queue');
     series.queued = true;
-    // An event that `close` clears from the queue is dropped silently.
+    // If `close` removes this event from the queue, the event is lost without a call of `onDrop`.
     this.#line.add(() => this.#publish(series)).catch(() => undefined);
   }
 
@@ -226,7 +235,10 @@ export function cutToBytes(text: string, mostBytes: number): string {
   return `${text.slice(0, read)}…`;
 }
 
-/** Adds or moves a map entry to the end, and removes the oldest entry when the map has more than `most` entries. */
+/**
+ * Puts an entry at the end of a map, even if the map already has the key. If the map then has more than `most` entries, removes
+ * the oldest.
+ */
 function setAsNewest<Value>(map: Map<string, Value>, key: string, value: Value, most: number): void {
   map.delete(key);
   map.set(key, value);

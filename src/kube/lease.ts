@@ -2,24 +2,25 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - Leadership is a deadline, never a flag. The deadline counts from before the write that renewed the lease. `mayAct` compares
- *   the deadline with the monotonic clock and the wall clock, since the monotonic clock stops while the machine is suspended. A
- *   process that stalled notices that it lost the lease in the same tick in which it wakes up.
+ * - A process leads only until a deadline, so it stops leading without further steps. The deadline is counted from just before
+ *   the write that renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
+ *   monotonic clock stops while the machine is suspended. A process that stalled notices that it lost the lease in the same
+ *   tick in which it wakes up.
  * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). The
  *   candidate measures this with its own clock and trusts no other. The holder stops acting well before that, after 10 s
  *   without a renewal.
- * - A released lease can be taken at once. A lease that was deleted, or that somebody emptied by hand, counts as held for
- *   its duration. If a candidate finds no lease at its first read, it reads once more before it creates one. In the meantime a
- *   living holder can restore the lease.
- * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and the lease counts
- *   as held. Nearly every restore is noticed. The lease is written every two seconds, so a restored lease is older. It stays
- *   older until a process takes it over, and that process reads the lease first.
+ * - A released lease can be taken at once. If the lease was deleted, or somebody removed its holder by hand, candidates wait
+ *   for the duration of the lease, as if it were still held. If a candidate finds no lease at its first read, it reads once
+ *   more before it creates one. In the meantime a living holder can restore the lease.
+ * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and candidates treat
+ *   the lease as still held. Nearly every restore is noticed, because the lease is written every two seconds, so a restored
+ *   lease is older. It stays older until a process takes it over, and that process reads the lease first.
  * - `onAcquired` says whether the previous holder released the lease. If not, the engine can delay calls that must not be made
  *   twice.
  *
- * The lease makes sure that there is a process that works. It is the journal in the status of each object that prevents a call
- * to the service from being made twice. Two processes can lead at the same time in one case: somebody deletes the lease while
- * its holder cannot reach the API server, and a candidate starts within the following ten seconds.
+ * The lease makes sure that some process works, not that only one does. What prevents a call to the service from being made
+ * twice is the journal in the status of each object. Two processes can lead at the same time in one case: somebody deletes the
+ * lease while its holder cannot reach the API server, and a candidate starts within the following ten seconds.
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
@@ -30,8 +31,8 @@ import type { KubeMeans } from './means.ts';
 import { isOlderVersion, isRecord } from '../base/json.ts';
 
 /**
- * Returns the times of a lease with this duration, in the proportions of Kubernetes' own components: for a lease of 15 seconds,
- * renewal within 10 seconds and attempts every 2 seconds.
+ * Returns the time limits of a lease with this duration. They have the same proportions as in Kubernetes' own components: a
+ * lease of 15 seconds must be renewed within 10 seconds, and a process tries to do so every 2 seconds.
  */
 export function leasePaceOf(leaseMs: number) {
   const unit = leaseMs / 15;
@@ -64,7 +65,7 @@ export interface LeaseOptions extends KubeMeans {
   readonly pace?: Partial<LeasePace>;
 }
 
-/** The lease as it was last read, and the monotonic time since which it has not changed. */
+/** The lease as it was last read, and since when, on the monotonic clock, it has not changed. */
 interface Observed {
   readonly version: string | undefined;
   readonly since: number;
@@ -96,8 +97,9 @@ export class LeaseElection implements Leadership {
   /** The message of the last failure to read or write the lease; undefined after an attempt without a failure. */
   #complaint: string | undefined;
   /**
-   * True if this process last tried to take the lease from a holder that had not released it. This is kept because the response
-   * to that write may be lost: a later read then shows that this process has the lease, but not how it got it.
+   * True if this process last tried to take the lease from a holder that had not released it. It must be remembered because the
+   * response to that write may be lost: a later read shows that this process has the lease, but not whether the last holder
+   * released it.
    */
   #takesOver = false;
   /**
@@ -150,8 +152,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // The last write may or may not have been carried out, so read the lease before the next write. If this process leads,
-        // or if another process was first to write the lease, do so after a shorter wait.
+        // The last write may or may not have been carried out, so read the lease before the next write. Read it sooner than
+        // usual if this process leads, or if another process was first to write the lease.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#term !== undefined) waitMs /= 10;
@@ -169,7 +171,10 @@ export class LeaseElection implements Leadership {
     this.#complaint = why;
   }
 
-  /** Renews the lease, or reads the lease and takes it if that is allowed. Returns in how many milliseconds to call this again. */
+  /**
+   * Renews the lease if this process holds it. Otherwise reads the lease, and takes it if it was released or its holder has not
+   * renewed it for too long. Returns after how many milliseconds to call this function again.
+   */
   async #round(): Promise<number> {
     const { clock } = this.#options;
     const begun = momentOf(clock);
@@ -182,8 +187,8 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
-    // If somebody deletes the lease or removes its holder while this process leads, write the lease again. Other candidates do
-    // not take the lease yet, because it still counts as held for its duration.
+    // If somebody deletes the lease or removes its holder while this process leads, write the lease again. Other processes do
+    // not take the lease at once: they first wait as long as a lease lasts.
     if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -192,8 +197,9 @@ export class LeaseElection implements Leadership {
     const claim = this.#claimOn(seen, spec);
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;
-    // While the lease was missing, another holder may have created it and lost it again, unnoticed between two of our reads.
-    // That holder may still act. Our write keeps it from renewing the lease, so wait until its deadline has surely passed.
+    // While the lease was missing, another process may have created it, become the leader and lost the lease again, all between
+    // two reads of this process. That process may still act as the leader, but cannot renew the lease once this process has
+    // written it. So wait until its time as the leader has surely ended.
     const vanished = spec === undefined && claim.takeOver;
     this.#actFrom = vanished ? clock.monotonic() + this.#patienceMs() + this.#pace.leaseMs : begun.monotonic;
     this.#own = await this.#write(live, this.#specAs(spec));
@@ -206,12 +212,12 @@ export class LeaseElection implements Leadership {
     return this.#patiently('reading the lease', read, signal);
   }
 
-  /** Remembers the lease that was just read, and for how long this process has seen it unchanged. */
+  /** Remembers the lease that was just read, and the time since which this process has seen the lease unchanged. */
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // If the lease is missing, and a long time has passed since the last read, the lease may have existed in between. Then
-    // measure from now for how long it has been missing.
+    // If this process last looked for the lease a long time ago, the lease may have existed in the meantime. So if it is missing,
+    // treat it as missing only from now on.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
@@ -229,7 +235,8 @@ export class LeaseElection implements Leadership {
     const { resourceVersion } = live.metadata;
     const newest = this.#newest;
     this.#newest = resourceVersion;
-    // A lease that was deleted and created again has a newer resourceVersion too, so only a restore makes it older.
+    // A lease that was deleted and created again has a newer resourceVersion than before. So if the resourceVersion is older,
+    // the cluster was restored from a backup.
     if (newest === undefined || !isOlderVersion(resourceVersion, newest)) return false;
     this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from a backup');
     this.#isolate(() => this.#options.onRewind?.());
@@ -237,8 +244,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Returns after how long this process may take the lease if the lease does not change. `takeOver` is true if the holder has
-   * not released the lease.
+   * Returns when this process may take the lease: after `inMs` milliseconds if the lease does not change until then, or at once
+   * if `inMs` is zero or less. `takeOver` is true if the holder has not released the lease.
    */
   #claimOn(seen: Observed, spec: LeaseSpec | undefined): { readonly inMs: number; readonly takeOver: boolean } {
     if (spec !== undefined && isReleased(spec) && !seen.rewound) return { inMs: 0, takeOver: false };
@@ -291,8 +298,8 @@ export class LeaseElection implements Leadership {
   }
 
   /**
-   * Begins or extends the leadership of this process after a successful write. The deadline counts from before the write.
-   * Returns in how many milliseconds to renew the lease.
+   * Makes this process the leader, or keeps it the leader, after it has written the lease. The time for which it may lead is
+   * counted from just before the write. Returns after how many milliseconds to renew the lease.
    */
   #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
@@ -302,7 +309,8 @@ export class LeaseElection implements Leadership {
     const isNews = this.#term === undefined;
     this.#term = begun;
     if (isNews && this.mayAct() !== undefined) {
-      // A clock jumped during the write, so renew the lease before reporting that this process leads.
+      // A clock jumped forward while the lease was written, so this process must not act as the leader yet. Renew the lease
+      // before reporting that this process leads.
       this.#term = undefined;
     } else if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');

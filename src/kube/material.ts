@@ -1,14 +1,13 @@
 /**
- * Reads Secrets and ConfigMaps by name, and notices when they change.
+ * Reads Secrets and ConfigMaps when their values are needed, and notices when they change.
  *
- * A Secret or ConfigMap is read when its values are needed, and kept for a second, so that a hundred resources with one Secret
- * cost one read.
+ * An object that was read is kept in memory for a second, so that a hundred resources with the same Secret cost one read.
  *
- * If watching is on, a watch of metadata shows which objects changed. The kept values of a changed object are dropped. If a
- * read of the object is under way at that moment, its result is not kept either.
+ * If watching is on, a watch of metadata shows which Secrets and ConfigMaps have changed. The kept copy of a changed object is
+ * dropped. If a read of the object is under way at that moment, its result is not kept either.
  *
- * If watching is off, the objects in use are read again every minute, so that a change, creation or deletion is noticed within
- * a minute. Objects that no resource uses any more are not read.
+ * If watching is off, the objects in use are read again about once a minute, so that a change, creation or deletion is noticed
+ * within about a minute. Objects that no resource uses any more are not read.
  */
 import { isRecord, Secret } from '../base/json.ts';
 import type { KubeObject, Material, MaterialName, Resource, Troubles } from '../engine/ports.ts';
@@ -27,8 +26,8 @@ const resources = { Secret: secretResource, ConfigMap: configMapResource } as co
 interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /**
-   * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all of them in the namespaces. With
-   * `off`, those in use are read again every minute.
+   * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all Secrets and ConfigMaps of the
+   * namespaces. With `off`, the Secrets and ConfigMaps in use are read again every minute.
    */
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves a single namespace. */
@@ -42,11 +41,11 @@ interface MaterialOptions extends KubeMeans {
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
-  /** One reflector for Secrets and one for ConfigMaps, for the health checks. Empty when watching is off. */
+  /** The reflector of Secrets and the reflector of ConfigMaps; health checks look at them too. Empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
-   * Used when watching is off. Holds the resourceVersion that each Secret or ConfigMap in use had when it was first read, or
-   * when a change of it was last reported. Undefined if the object did not exist.
+   * Used only when watching is off. Maps each Secret or ConfigMap in use to the resourceVersion that it had when it was first
+   * read, or when a change of it was last reported. The resourceVersion is undefined if the object did not exist.
    */
   readonly #seen = new Map<string, { readonly asked: MaterialName; version: string | undefined }>();
   #cancelRound: () => void = () => undefined;
@@ -93,8 +92,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the version that was read first. A later read may return a newer version, but the resources that used the first
-      // version still have to be told of the change.
+      // Keep the resourceVersion of the first read. If a later read returns a newer one, the resources that used the first one
+      // must still be told that the Secret or ConfigMap has changed.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);
@@ -125,7 +124,8 @@ export class KubeMaterial implements Material {
         this.#seen.delete(key);
         continue;
       }
-      // Ignore a failed read, which is repeated a minute later. Each resource that uses the object reports the failure itself.
+      // Ignore a failed read: the object is read again a minute later, and each resource that uses the object reports the
+      // failure itself.
       const found = await this.#get(seen.asked).then(
         (object) => ({ version: object?.metadata.resourceVersion }),
         () => undefined,
@@ -142,7 +142,7 @@ export class KubeMaterial implements Material {
       ...this.#options,
       resource: resources[kind],
       metadataOnly: true,
-      // Keep only what identifies an object: a cluster may have tens of thousands of Secrets.
+      // Keep only what identifies an object, to save memory: a cluster may have tens of thousands of Secrets.
       keep: identityOf,
       onEvent: (event) => {
         const { metadata } = event.object;

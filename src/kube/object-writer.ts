@@ -1,10 +1,11 @@
 /**
- * Writes the status and the finalizer of our objects. No other code writes them.
+ * Writes the status and the finalizer of the operator's resources. No other code writes them.
  *
- * Guarantees: a write carries uid and resourceVersion, so a write never changes a version of the object that the operator has
- * not seen, nor another object with the same name. A write that would change nothing is not sent. `commitStatus` retries until
- * the service's response is recorded in the status. It gives up in three cases: the object is gone, `render` returns undefined
- * because the journal in the status has changed, or the API server has refused the new status as invalid five times.
+ * Guarantees: every write contains the uid and the resourceVersion of the object. So a write never changes a version of the
+ * object that the operator has not seen, nor another object with the same name. A write that would change nothing is not sent.
+ * `commitStatus` retries until the service's response is recorded in the status. It gives up in three cases: the object is
+ * gone, `render` returns undefined because the journal in the status has changed, or the API server has refused the new status
+ * as invalid five times.
  */
 import { Backoff, pause } from '../base/time.ts';
 import { sameJson } from '../base/json.ts';
@@ -90,7 +91,10 @@ export class KubeObjectWriter implements ObjectWriter {
     return written(this.#setFinalizers(object, []));
   }
 
-  /** Replaces the whole status of this version of the object, unless the object has this status already. */
+  /**
+   * Replaces the whole status of an object; sends nothing if the object already has this status. Fails if the object has
+   * changed since it was read.
+   */
   async #putStatus(object: KubeObject, status: object): Promise<KubeObject> {
     const { api, log, resourceOf } = this.#options;
     if (sameJson(object.status, status)) return object;
@@ -105,8 +109,8 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 
   /**
-   * Writes the list of finalizers of an object: `ours`, and all finalizers of others that it already has. Fails if the object
-   * has changed since this version was read.
+   * Writes the list of finalizers of an object: keeps the finalizers of other controllers, and replaces the operator's
+   * finalizer with `ours`. Fails if the object has changed since it was read.
    */
   async #setFinalizers(object: KubeObject, ours: readonly string[]): Promise<KubeObject> {
     const { api, resourceOf } = this.#options;
@@ -122,7 +126,10 @@ export class KubeObjectWriter implements ObjectWriter {
   }
 }
 
-/** Waits for a write to the API server. Returns a conflict or a missing object as a result; throws any other failure. */
+/**
+ * Waits for a write to the API server. If the object has changed or no longer exists, returns this as a result; throws any
+ * other failure.
+ */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {
     return { is: 'written', object: await write };

@@ -12,8 +12,8 @@ type OutageKind = 'silent' | 'refusing';
 const askAgainMs = 10_000;
 
 /**
- * Maps the reasons of errors to the kind of outage that they are a sign of. A 403 is not a sign of an outage, since Kubernetes
- * may still allow requests for other objects or verbs.
+ * Maps the reason of an error to the kind of outage that the error is a sign of. A 403 is not a sign of an outage, since
+ * Kubernetes may still allow requests for other objects or verbs.
  */
 const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
   unavailable: 'silent',
@@ -38,7 +38,7 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<OutageKind, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` is called with the keys of the objects that failed and may now succeed. */
+  /** `askAgain` is called when Kubernetes answers again after an outage, with the keys of the objects whose requests failed. */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;

@@ -1,24 +1,25 @@
 /**
- * Keeps a local copy of all objects of one resource, by a list and a watch. Also tells health checks and metrics how long each
- * reflector has received nothing, and why the process is not ready.
+ * Keeps a local copy of all objects of one resource: lists the objects, then watches them for changes. Also tells health checks
+ * and metrics how long ago each reflector last received data, and why the process is not ready.
  *
  * Guarantees
  * - A reflector never stops by itself. If a list or a watch fails or stays silent, the reflector tries again, for ever. Its
  *   backoff has jitter and respects `Retry-After`. Only `stop()` ends the reflector, whatever it is waiting for.
- * - Events are emitted once and in order, and the resourceVersions of an object only grow. An object that was deleted and
- *   recreated gives `gone` and then `applied`, even if the watch saw neither. When a listener throws, that is logged as a bug,
- *   and no event is lost or repeated.
- * - A silent watch is noticed. After the idle deadline without an event or bookmark the reflector lists all objects. It also
- *   lists them after a 410, after a line that cannot be parsed, and when a version is older than the version before. It lists
- *   them as well when watches keep ending early and nothing has arrived for twice the deadline. After a single watch that ended
- *   early it only reads the newest resourceVersion.
- * - A rewind means that etcd was restored from an older snapshot: a list, or an object in it, is older than before. Then
- *   `onRewind` is called, unless another reflector noticed the rewind first, and every object of the new list is emitted again.
+ * - Events are emitted once and in order. The resourceVersion of an object only grows, unless the cluster was restored from a
+ *   backup. If an object was deleted and created again, the reflector emits `gone` and then `applied`, even if the watch saw
+ *   neither the deletion nor the creation. When a listener throws, that is logged as a bug, and no event is lost or repeated.
+ * - A silent watch is noticed: if neither an event nor a bookmark arrives within the idle deadline, the reflector lists all
+ *   objects. It also lists them after a 410, after a line that cannot be parsed, and when a resourceVersion is older than the
+ *   one before. It lists them as well when watches keep ending early and nothing has arrived for twice the deadline. After a
+ *   single watch that ended early it only reads the newest resourceVersion.
+ * - A rewind means that etcd was restored from an older snapshot. The reflector notices it when a list, or an object in the
+ *   list, is older than before. It then calls `onRewind`, unless another reflector noticed the rewind first, and emits every
+ *   object of the new list again.
  *
  * Assumes that lists are consistent reads, and that an API server sends a bookmark about once a minute (`#untilSilent`).
  *
- * A reflector cannot notice a restore that only removed whole objects, if the restored etcd has already passed the version that
- * the reflector saw last. The lease shows such a restore, since it is written every two seconds.
+ * A reflector cannot notice a restore that only removed whole objects, if the restored etcd has already passed the
+ * resourceVersion that the reflector saw last. The lease shows such a restore, since it is written every two seconds.
  */
 import {
   type CacheEvent,
@@ -40,7 +41,10 @@ const usualPace = {
   pageMs: 45_000,
   /** The shortest and the longest timeout of a watch. Each watch asks the API server for a random timeout in between. */
   watchSeconds: { least: 300, most: 600 },
-  /** All objects are listed again after this long without an event or bookmark. Bookmarks come every minute. */
+  /**
+   * If neither an event nor a bookmark arrives for this long, all objects are listed again. The API server sends a bookmark
+   * about once a minute.
+   */
   idleMs: 80_000,
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
@@ -52,7 +56,7 @@ export interface ReflectorOptions extends KubeMeans {
   readonly labelSelector?: string;
   /** If true, the reflector fetches and keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
-  /** Reduces an object to the part to keep in memory; without this function the whole object is kept. */
+  /** Reduces an object to the part that the reflector keeps in memory. If undefined, the reflector keeps the whole object. */
   readonly keep?: (object: KubeObject) => KubeObject;
   /** Where failures that concern Kubernetes as a whole are reported. If undefined, the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
@@ -178,8 +182,8 @@ export class Reflector {
   /** Decides after a failure whether to list all objects or to watch again; returns how many milliseconds to wait before that. */
   #failed(error: unknown): number {
     this.#endedEarly = true;
-    // Do not back off after a silent watch, because the wait for its events was already long. The random pause keeps the
-    // reflectors from all listing at the same time.
+    // Do not back off after a silent watch, because the wait for its events was already long. Wait only for a short random
+    // time, so that the reflectors do not all list at the same moment.
     const waitMs =
       error instanceof SilenceError
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
@@ -289,8 +293,8 @@ export class Reflector {
     const startedAt = clock.monotonic();
     const controller = new AbortController();
     this.#watching = controller;
-    // Do not combine the signal of `stop()` with the signal of this watch by AbortSignal.any. Node would keep the combined
-    // signal in memory, and with it the reflector, until the watch is ended.
+    // The watch has a signal of its own, which is also aborted when the reflector stops. Do not combine the two signals with
+    // AbortSignal.any: Node would keep the combined signal in memory, and with it the reflector, until the watch ends.
     if (this.#stop.signal.aborted) controller.abort();
     const { signal } = controller;
     const stream = api.watch(resource, { ...selectionOf(this.#options), resourceVersion, timeoutSeconds, signal });
@@ -338,7 +342,7 @@ export class Reflector {
         receivedAt = clock.monotonic();
       }
     } finally {
-      // Do not wait until the stream is closed: if the stream hangs, the reflector would hang with it.
+      // Do not wait until the stream is closed: if closing it hangs, the reflector would hang too.
       stream.return?.().catch(() => undefined);
     }
   }
@@ -363,8 +367,8 @@ export class Reflector {
   }
 
   /**
-   * Records the newest resourceVersion. Throws if it is older than the one before, as after a restore of the cluster from a
-   * backup.
+   * Records the newest resourceVersion. Throws if it is older than the one that was recorded before. This happens after a
+   * restore of the cluster from a backup.
    */
   #advance(version: string): void {
     if (this.#seen !== undefined && isOlderVersion(version, this.#seen)) throw new Relist('backwards');
@@ -424,7 +428,8 @@ function listReasonOf(error: unknown): ListReason | undefined {
 }
 
 /**
- * Thrown when a watch has sent nothing within its deadline. Its reason `unavailable` makes it part of an outage of Kubernetes.
+ * Thrown when a watch has sent nothing within its deadline. The reason of this error is `unavailable`, so the error counts as a
+ * sign that Kubernetes does not answer.
  */
 class SilenceError extends KubeError {
   constructor(message: string) {
@@ -444,9 +449,9 @@ function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOption
 /**
  * Keeps the newest known version of every object of one resource, and returns the events that a change leads to.
  *
- * Guarantees: a watch never puts an older version of an object in place of a newer version. An object that was deleted and
- * recreated gives `gone` and then `applied`. A late event about the deleted object changes nothing after the object was
- * recreated.
+ * Guarantees: a watch never replaces a version of an object with an older version. If an object was deleted and created again,
+ * the events are `gone` for the old object and then `applied` for the new one. A late event about the deleted object does not
+ * change the new one.
  */
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
@@ -481,7 +486,10 @@ class ObjectCache {
     return [{ is: 'gone', object }];
   }
 
-  /** True when one of these objects is older than the version in the cache, as after a restore of the cluster from a backup. */
+  /**
+   * True if one of the given objects is older than the cached version of the same object, as after a restore of the cluster
+   * from a backup.
+   */
   isAhead(objects: readonly KubeObject[]): boolean {
     return objects.some(({ metadata }) => {
       const known = this.get(metadata.namespace, metadata.name)?.metadata;
@@ -521,7 +529,10 @@ function keyOf(namespace: string | undefined, name: string): string {
 /** The part of a reflector that health checks and metrics use. */
 export type Watched = Pick<Reflector, 'name' | 'isSynced' | 'lastHeardAt' | 'problem'>;
 
-/** The time without events and bookmarks after which a watch counts as silent and the process as not ready. */
+/**
+ * If neither an event nor a bookmark has arrived for this long, the watch counts as silent, and the process counts as not
+ * ready.
+ */
 const silentAfterMs = 180_000;
 
 /** Returns the milliseconds since a reflector last received data; undefined before its first list. */
@@ -530,7 +541,7 @@ function ageOf(reflector: Watched, clock: Clock): number | undefined {
   return heardAt === undefined ? undefined : clock.monotonic() - heardAt;
 }
 
-/** Returns for how long each reflector has received nothing, by the reflector's name. */
+/** Returns how long ago each reflector last received data. The keys of the map are the names of the reflectors. */
 export function agesOf(reflectors: readonly Watched[], clock: Clock): ReadonlyMap<string, number | undefined> {
   return new Map(reflectors.map((reflector) => [reflector.name, ageOf(reflector, clock)]));
 }

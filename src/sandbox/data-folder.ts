@@ -10,7 +10,7 @@ export interface DataFolder {
   readonly dir: string;
   /** The number of processes of an earlier start that were still running in this folder and were ended. */
   readonly leftovers: number;
-  /** Unlocks the data folder. A temporary folder is removed, a folder that the user named is kept. */
+  /** Unlocks the data folder. Removes the folder if it is a temporary one, and keeps it if the user named it. */
   readonly release: () => Promise<void>;
 }
 
@@ -44,7 +44,8 @@ export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'):
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
-    // Skip a folder without a lock, which belongs to a sandbox that is just starting or ending.
+    // Skip a folder whose sandbox is running. Also skip a folder that has no lock, because its sandbox is just starting or
+    // ending.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -65,12 +66,12 @@ export function isRunningIn(dir: string): boolean {
 }
 
 /**
- * The ports that a sandbox uses again at each start. The simulator's port must stay the same, because objects in the cluster
- * are bound to the simulator's address.
+ * The ports that a sandbox uses again at each start. The simulator's port must not change: the objects in the cluster have
+ * recorded the simulator's address, and the operator sends no requests for them to a different address.
  */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 
-/** Reads the ports that the last start of a sandbox in this folder used. */
+/** Reads which ports a sandbox in this folder used when it was last started; undefined if none was started here. */
 export async function portsIn(dir: string): Promise<Ports | undefined> {
   const text = await readFile(portsPath(dir), 'utf8').catch(() => undefined);
   return text === undefined ? undefined : (JSON.parse(text) as Ports);

@@ -2,7 +2,7 @@ import type { Paint } from '../cli/output.ts';
 import type { Screen } from './binaries/progress.ts';
 import { keyOf, type SandboxRow, stateOf, tableOf } from './table.ts';
 
-/** A stream that may be a terminal of a known size. */
+/** The stream to which the table is written. A terminal also has a number of rows and columns. */
 export interface TableScreen extends Screen {
   readonly rows?: number;
 }

@@ -17,8 +17,8 @@ export async function follow(
   let rows: readonly SandboxRow[] = [];
   for (;;) {
     const began = performance.now();
-    // If the API server does not answer, keep showing the rows read last: it is restarting, and the next round reads them
-    // again.
+    // If the API server does not answer, it is restarting. Keep showing the rows that were read last; the next round reads the
+    // rows again.
     rows = await currentRows(cluster).catch(() => rows);
     show(rows);
     if (enough(rows)) return rows;
@@ -29,8 +29,8 @@ export async function follow(
 }
 
 /**
- * Lists the samples of the operator's kinds that are not Ready. Each comes with its row of the sandbox's table, if the table
- * has one.
+ * Lists the samples of the operator's kinds that are not Ready, each with its row in the table of the sandbox. The row is
+ * undefined if the sample is not in the table.
  */
 export function notReady(samples: readonly Manifest[], rows: readonly SandboxRow[]) {
   const all = ours(samples).map(({ kind, metadata: { name, namespace = 'default' } }) => {

@@ -8,7 +8,10 @@ import { CannotStart } from './cannot-start.ts';
 import { startControlPlane } from './control-plane/control-plane.ts';
 import { isRunningIn, keptFolder, runningFolders } from './data-folder.ts';
 
-/** Runs kubectl in the running sandbox, or in the sandbox that the folder `data` keeps; returns the exit code. */
+/**
+ * Runs kubectl in the sandbox with the data folder `data`, or in the only running sandbox if `data` is undefined. Returns the
+ * exit code.
+ */
 export async function kubectl(
   binaries: Binaries,
   data: string | undefined,

@@ -91,7 +91,7 @@ export async function launch(recipe: Recipe) {
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    // The promise `broken` rejects when a part of the sandbox keeps ending by itself; it never resolves.
+    // The promise `broken` never resolves. It rejects when a part of the sandbox has ended too often and is not started again.
     return { cluster, urls, kubeconfigPath, broken: revived.broken, stop };
   } catch (error) {
     await stop();
@@ -120,8 +120,8 @@ export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Chooses the ports of a sandbox. Uses the ports of the last start in the same folder, because the objects in the folder are
- * bound to the simulator's address.
+ * Chooses the ports of a sandbox. If the folder has been used before, chooses the ports of the last start, because the objects
+ * in the cluster have recorded the simulator's address. Throws `CannotStart` if another program has taken the simulator's port.
  */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);

@@ -16,8 +16,8 @@ export async function manifestsIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Parses the Kubernetes objects in manifest files; the files are given as texts by path. Throws `CannotStart` if an object is
- * not a Kubernetes object.
+ * Parses the Kubernetes objects in manifest files. `texts` maps the path of each file to its content. Throws `CannotStart` if
+ * something in the files is not a Kubernetes object.
  */
 export function manifestsOf(texts: ReadonlyMap<string, string>, before: readonly Unreadable[] = []): Manifest[] {
   const { loaded, unreadable } = documentsIn(texts);

@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Calls `ask` until it returns a value; returns undefined if the time is up or `over` returns true. */
+/**
+ * Calls `ask` again and again until it returns a value. Returns undefined if the deadline passes or `over` returns true first.
+ */
 export async function poll<T>(
   ask: () => Promise<T | undefined>,
   { everyMs, deadlineMs, over = () => false }: PollOptions,

@@ -1,6 +1,6 @@
 /*
  * Restarts parts of the sandbox as a kubelet restarts a pod. A part that ends by itself is started again, after a longer pause
- * each time. A part that keeps ending is not started any more.
+ * each time. A part that has ended too often is not started any more.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Backoff } from '../base/time.ts';
@@ -9,9 +9,9 @@ import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
 /**
- * The pauses between restarts of a part of the sandbox. If a part has not failed for `forgetMs`, its next failure counts as the
- * first again. This time runs from the last failure, so it includes the pause and the startup. A part that then stays up for
- * about 20 seconds gets short pauses again.
+ * The pauses before a part of the sandbox is started again after a failure. Each failure makes the next pause longer. If the
+ * last failure was at least `forgetMs` ago, the next pause is the shortest again. This time includes the pause and the startup,
+ * so a part only has to run for about 20 seconds to get there.
  */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;

@@ -132,7 +132,8 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
  */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();
-  // When any signal kills `npm start`, this process gets `disconnect`, because `npm start` has an IPC channel to it.
+  // `npm start` has an IPC channel to this process. When any signal kills `npm start`, the channel closes, and this process
+  // gets the event `disconnect`.
   const names = ['SIGINT', 'SIGTERM', 'SIGHUP', 'disconnect'] as const;
   const end = () => stop.abort();
   for (const name of names) process.on(name, end);

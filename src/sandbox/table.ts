@@ -7,8 +7,9 @@ import type { KubeObject } from '../engine/ports.ts';
 export type SandboxRow = Readonly<ReturnType<typeof rowOf>>;
 
 /**
- * Makes the table row of a custom resource. `ready` is the status of the resource's condition Ready; it is empty unless the
- * status is about the newest generation. `state` is the field `state` or `stage` of the resource's status, if there is one.
+ * Makes the table row of a custom resource. `ready` is the status of the condition Ready; it is empty if the operator has not
+ * yet written a status for the newest generation of the resource. `state` is the field `state` or `stage` of the status, if
+ * there is one.
  */
 export function rowOf(object: KubeObject) {
   const { kind, metadata, status } = object;
@@ -25,7 +26,7 @@ export function keyOf({ kind, namespace, name }: Pick<SandboxRow, 'kind' | 'name
   return namespace === '' ? `${kind} ${name}` : `${kind} ${namespace}/${name}`;
 }
 
-/** Describes in one line whether the resource of a table row is ready, and if not, why. The line leaves out its name. */
+/** Describes in one line whether a resource is ready, and if not, why. The line does not contain the name of the resource. */
 export function stateOf({ ready, reason, state, message }: SandboxRow): string {
   if (ready === '') return 'the operator has not reported a status yet';
   const shown = state === '' ? '' : `, ${state}`;

@@ -8,14 +8,15 @@
  * - `collections`: the types of object that the area stores. Declare each with `collection()`, next to the TypeScript type of the object.
  *   Objects are plain JSON with dates in milliseconds.
  * - `routes`: its endpoints in the public API. `handle(call)` runs in one transaction and never waits. The handler changes `call.world` and
- *   answers, or it throws a `RequestRefusal`, which undoes its changes. Token and scopes are checked before the handler runs (401, 403). A
- *   handler first finds the objects that the request refers to (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then reads the fields
- *   (400), then applies the business rules. Use `rejected(world, …)` for a business rule whose error status the API does not document.
+ *   returns its response, or it throws a `RequestRefusal`, which undoes its changes. Token and scopes are checked before the handler runs
+ *   (401, 403). A handler first finds the objects that the request refers to (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then
+ *   reads the fields (400), then applies the business rules. Use `rejected(world, …)` for a business rule whose error status the API does
+ *   not document.
  * - `timers`: functions that run later, without a request. `world.schedule('area.event', subject, at, data)` makes the function with that
  *   name run later in its own transaction, in which `world.now` is the time of the timer. Timers are stored, so they survive a restart.
  * - `control`: its routes under /_sim. The handlers of these routes also run in one transaction, but have no caller.
  *
- * In answers, format dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set
+ * In responses, format dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set
  * absent optional fields to undefined, so that the simulator option `fields.nulls` can show them as null. Delays and rate limits follow
  * wall time and not the simulator's clock, so an area does not handle them.
  */
@@ -39,7 +40,10 @@ export interface Caller {
   readonly memberships: readonly MembershipRecord[];
 }
 
-/** A public request as the handler of its endpoint receives it, with its caller and the effects of faults. */
+/**
+ * What the handler of a public endpoint receives: the request, its caller, and the settings of those faults that the handler itself
+ * simulates.
+ */
 export interface AreaCall {
   readonly world: World;
   readonly caller: Caller;
@@ -55,8 +59,8 @@ export interface AreaCall {
 export interface AreaAnswer {
   readonly body?: unknown;
   /**
-   * The error that the client receives. If a handler returns the error, the handler's changes are kept; if it throws the error, they are
-   * undone.
+   * The error that the client receives. If the handler returns the error in this field, the handler's changes are kept. If it throws the
+   * error instead, its changes are undone.
    */
   readonly refusal?: RequestRefusal;
 }
@@ -70,12 +74,12 @@ export function ok(body?: unknown): AreaAnswer {
 export interface Route {
   readonly method: Method;
   readonly path: string;
-  /** The scopes that a token needs for this endpoint: all of them. */
+  /** The scopes of this endpoint; a token needs every one of them. */
   readonly scopes: readonly Scope[];
   /**
    * The names of the fields that the API documents for this endpoint: body fields for POST and PATCH, query parameters for GET and DELETE.
-   * The simulator option `fields.unknown` decides whether a request with other fields is refused. Undefined if the handler itself refuses
-   * them.
+   * The simulator option `fields.unknown` decides whether a request with other fields is refused. `takes` is undefined if the handler
+   * itself refuses other fields.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
@@ -132,8 +136,8 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates how much work the repeating timers of this area cause while the clock advances by `ms` milliseconds. The unit is one run of a
-   * small timer. The clock refuses an advance that causes too much work.
+   * Estimates how much work the repeating timers of the area cause while the clock advances by `ms` milliseconds. The result is measured in
+   * firings of a simple timer. If all areas together would cause too much work, the clock refuses to advance so far.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

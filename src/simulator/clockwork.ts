@@ -1,6 +1,6 @@
 /**
- * Manages the data, the clock and the timers of the simulator. A real clock follows wall time; a virtual clock moves only when a request
- * advances it. With both clocks, timers fire in the order of their times, each in its own transaction.
+ * Manages the data, the clock and the timers of the simulator. A real clock follows wall time; a virtual clock stands still until it is
+ * advanced. With both clocks, timers fire in the order of their times, each in its own transaction.
  */
 import type { Fires } from './area.ts';
 import { areas, collections } from './areas.ts';
@@ -9,7 +9,7 @@ import { type LoggedRequest, RequestLog } from './store/requests.ts';
 import { type RequestLine, type SavedStep, type SavedWorld, settings } from './store/saved.ts';
 import { type Cause, Store, type Timer, timers, type World } from './store/store.ts';
 
-/** The clock of the simulator: `real` follows wall time, `virtual` moves only when a request advances it. */
+/** The clock of the simulator: `real` follows wall time, `virtual` stands still until it is advanced. */
 export type ClockMode = 'real' | 'virtual';
 
 /** The time at which a virtual clock starts. */
@@ -17,8 +17,8 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 /**
- * The largest amount of timer work that one advance of the clock may cause, in runs of a small timer. This much work takes about 15 seconds
- * to compute.
+ * The most work that timers may cause during one advance of the clock, measured in firings of a simple timer. To compute this much work
+ * takes about 15 seconds.
  */
 const mostWork = 2_500_000;
 const sliceMs = 20;
@@ -37,13 +37,13 @@ export class Clockwork {
   readonly mode: ClockMode;
   readonly #parts: ClockworkParts;
   readonly #fires = new Map<string, Fires>(areas.flatMap(({ timers = {} }) => Object.entries(timers)));
-  /** Called with every set of stored changes and with every logged request; sends them to the pages that listen to `GET /_sim/events`. */
+  /** This function receives all stored changes and all logged requests, and sends them to the pages that listen to `GET /_sim/events`. */
   onLine: (line: SavedStep | RequestLine) => void = () => undefined;
   #sleep: NodeJS.Timeout | undefined;
   #stopped = false;
   /**
-   * A promise that settles once no request is advancing the clock. Each request to advance the clock waits for it first, so that one
-   * advance runs after the other.
+   * A promise that settles once no request is advancing the clock. A new request to advance the clock first waits for this promise, so that
+   * two requests never advance the clock at the same time.
    */
   #advancing: Promise<unknown> = Promise.resolve();
 
@@ -79,7 +79,7 @@ export class Clockwork {
     this.catchUp();
   }
 
-  /** Runs one transaction at the current time of the clock. */
+  /** Runs `work` in one transaction, at the current time of the simulator's clock. */
   transact<R>(cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     const done = this.store.transact(this.now, cause, work);
     this.#arm();
@@ -106,8 +106,8 @@ export class Clockwork {
   }
 
   /**
-   * Returns undefined if the clock may advance by `ms` milliseconds at once. If that would cause too much work, returns the longest time in
-   * milliseconds by which it may advance.
+   * Checks if the clock may advance by `ms` milliseconds in one request, and returns undefined if it may. If the advance would cause too
+   * much work, returns the longest time in milliseconds by which the clock may advance.
    */
   tooMuchFor(ms: number): number | undefined {
     const work = areas.reduce((sum, area) => sum + (area.workIn?.(this.store, ms) ?? 0), 0);
@@ -124,12 +124,12 @@ export class Clockwork {
     return turn;
   }
 
-  /** Stops the clock's timers and a running advance before the simulator closes. */
+  /** Stops the timers and interrupts a running advance of the clock, because the simulator is about to close. */
   stop(): void {
     this.#stopped = true;
   }
 
-  /** Resolves when all changes have reached the disk; undefined if the simulator has no state file. */
+  /** Returns a promise that resolves when all changes are on disk; returns undefined if the simulator has no state file. */
   durable(): Promise<void> | undefined {
     const { journal } = this.#parts;
     if (journal?.overgrown === true) this.#rewrite();

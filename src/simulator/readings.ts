@@ -75,7 +75,10 @@ const registry = {
 
 type Registry = typeof registry;
 
-/** The type of an option's value: a listed number stands for any number, and a listed word for itself. */
+/**
+ * The type of an option's value, derived from the values that are listed for the option. If a number is listed, every number is allowed; a
+ * listed word allows only itself.
+ */
 type AnyOf<Value> = Value extends number ? number : Value;
 
 /** The values of all simulator options, by name. */
@@ -99,8 +102,8 @@ export function defaultReadings(): Readings {
 }
 
 /**
- * Changes simulator options as a user asks, for example `{"lists.order": "shuffled"}`; returns an error message if a name or value is
- * wrong.
+ * Returns simulator options with the changes that a user asks for, such as `{"lists.order": "shuffled"}`. If a name or value is wrong,
+ * returns an error message instead.
  */
 export function changeReadings(from: Readings, changes: Readonly<Record<string, unknown>>): Readings | string {
   const next: Record<string, string | number> = { ...from };

@@ -27,7 +27,7 @@ export interface SimulatorOptions {
   /** The state of an earlier run, read from disk, with which the simulator continues. */
   readonly resume?: KeptState;
   readonly clock?: ClockMode;
-  /** The values of simulator options, by name; other options keep their defaults. */
+  /** Simulator options to set, with their values. Every other option has its value from the saved data, or its default value. */
   readonly readings?: Readonly<Record<string, unknown>>;
   /** The seed of generated ids: the same seed gives the same ids. */
   readonly seed?: string;
@@ -37,9 +37,9 @@ export interface SimulatorOptions {
   readonly latencyMs?: number;
   /** Waits for a number of milliseconds of wall time; used for delays. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Returns wall time, for the real clock, rate limits and measured durations. */
+  /** Returns the wall time in milliseconds. It drives the real clock and the rate limit, and measures how long requests take. */
   readonly wallNow?: () => number;
-  /** Called with one line of text for each internal error of the simulator. */
+  /** This function receives one line of text for each internal error of the simulator. */
   readonly log?: (line: string) => void;
 }
 
@@ -98,7 +98,7 @@ function startWorld(options: SimulatorOptions, world: StartWorld, now: number, a
   return withReadings(again ? forgetful(moved) : moved, options);
 }
 
-/** Moves saved data to the present time: every timer keeps its remaining delay. */
+/** Sets the time of saved data to the present, and moves its timers so that each of them keeps its remaining delay. */
 function moveTimers(world: SavedWorld, now: number): SavedWorld {
   const rows = rowsOf(world, timers).map((timer) => ({ ...timer, at: timer.at - world.now + now }));
   return { ...withRows(world, timers, rows), now };

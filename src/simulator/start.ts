@@ -47,7 +47,10 @@ function withState(path: string, options: SimulatorOptions): Simulator {
   }
 }
 
-/** Runs `work`. If it throws an error, throws a `BadOption` instead; `said` makes the new message from the old one. */
+/**
+ * Runs `work`. If it throws an error, throws a `BadOption` instead; `said` turns the message of the error into the message of the
+ * `BadOption`.
+ */
 function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   try {
     return work();

@@ -9,7 +9,7 @@ import type { Store, World } from './store/store.ts';
 /** The data with which the simulator starts: one of the two built-in data sets, or saved data. */
 export type StartWorld = 'demo' | 'empty' | SavedWorld;
 
-/** Returns data that contains only the default simulator options. The built-in data sets are added to it. */
+/** Returns the data with which both built-in data sets begin: the simulator options with their default values, and nothing else. */
 function blankWorld(now: number, seed: string): SavedWorld {
   const settings = [{ key: 'readings', value: defaultReadings() }];
   return { format: 'apphosting-simulator', version: 1, seed, now, ledgerSeq: 0, collections: { settings }, ledger: [] };

@@ -231,7 +231,7 @@ describe('a reset', () => {
 
     expect([...said]).toEqual(['False/CleanupPending']);
     for (const sentence of sentences)
-      expect(sentence).toMatch(/has not finished the reset yet \(.+\); the reset is sent again after/);
+      expect(sentence).toMatch(/has not finished the reset yet \(.+\); the operator sends the reset again after/);
     expect(resets.sent).toBeGreaterThan(2);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe('Unknown/CleanupPending');
   });

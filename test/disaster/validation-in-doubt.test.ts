@@ -30,7 +30,9 @@ describe('a validation whose answer was lost', () => {
     edit(world);
     await world.run(60_000);
     expect(await committed(world, 'configuration.edited')).toBe(0);
-    expect(sentenceOf(world, 'DisasterProtection', 'orders')).toContain('RecoveryValidation team/x was accepted');
+    expect(sentenceOf(world, 'DisasterProtection', 'orders')).toContain(
+      'new settings wait until RecoveryValidation team/x has ended',
+    );
 
     world.interference = () => undefined;
     await world.run(120_000);

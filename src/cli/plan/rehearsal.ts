@@ -179,8 +179,8 @@ class Stage {
   }
 
   /**
-   * If a resource adopted an object of the service by name, pretends that the resource has created the object. The plan
-   * adopts by name only because it does not know the id, and most resources have really created their object.
+   * Marks an object that a resource adopted by name in this plan as created by the resource. The plan adopts by name where
+   * it does not know the id of the object; in most of these cases the resource did create the object.
    */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {

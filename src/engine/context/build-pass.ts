@@ -33,7 +33,7 @@ import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
 /**
- * The part of a pass (the data for one decision) that does not come from the object itself: its account, its Secrets
+ * The inputs of a decision about a Kubernetes object that do not come from the object itself: its account, its Secrets
  * and ConfigMaps, and the objects that it refers to.
  */
 type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };

@@ -287,7 +287,7 @@ export class InProcess {
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
-    // Ignore annotations of other tools, however often they change, because the operator does not read them.
+    // Ignore annotations that belong to other tools, however often they change, because the operator does not read them.
     const steering = Object.entries(metadata.annotations ?? {}).filter(
       ([name]) => name.startsWith(`${group}/`) && name !== annotations.reconcileAt,
     );

@@ -70,18 +70,20 @@ function cleaningUp(message: string): DiscardStep {
  */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
+  return cleaningUp(
+    `${late.message}, but the service has accepted a discard; the operator waits for the result of the discard`,
+  );
 }
 
 /**
- * Called after the service refused the discard. If the service nevertheless shows a discard of the operation as
- * accepted, waits for the result of that discard until `validUntil`. Otherwise returns undefined.
+ * Called after the service refused the discard. If the service nevertheless reports an accepted discard of the same
+ * operation, returns a wait for the result of that discard, until spec.validUntil. Otherwise returns undefined.
  */
 function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
-    `the service refused the request (${words}) but shows a discard as accepted; until ${validUntil} the operator checks if operation ${operationId} is discarded`,
+    `the service refused this request (${words}), but shows that it accepted a discard, perhaps from another client; until ${validUntil} the operator checks whether operation ${operationId} is discarded`,
   );
 }
 

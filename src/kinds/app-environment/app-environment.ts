@@ -59,15 +59,15 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   }
   if (state !== 'Running' && state !== 'Stopped') {
-    const message = `the service shows the environment status "${state}", which the service's API does not document; nothing is sent until the status changes`;
+    const message = `the service reports the environment status "${state}", which its API does not document; nothing is sent until the status changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);
 }
 
 /**
- * First finds out what became of a call whose response was lost, even if another resource claims the environment now.
- * That resource waits until the outcome of the call is known.
+ * If the response to a call was lost, first finds out what became of the call, even if another resource claims the
+ * environment now. That resource waits until the outcome of the call is known.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
@@ -85,7 +85,7 @@ function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): Environment
   return { ...step, remember: notCarriedOut(pass, journal) };
 }
 
-/** Decides the next step for an environment that runs or is stopped, with no change under way. */
+/** Decides the next step for an environment that runs or is stopped, and that is not being updated. */
 function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
@@ -119,7 +119,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
-    const message = 'spec.startupConfig has changed and waits for the next build: change spec.deploy.build.revision';
+    const message =
+      'spec.startupConfig has changed and takes effect with the next build; to build now, change spec.deploy.build.revision';
     return { is: 'ready', reason: 'PendingNextBuild', message, note: {} };
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};
@@ -128,7 +129,8 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
     return { is: 'ready', reason: 'RolledBack', message, note: {} };
   }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until = deploy?.rollbackContentId === undefined ? 'the spec or redeploy-at changes' : 'the spec changes';
+    const until =
+      deploy?.rollbackContentId === undefined ? 'the spec or the annotation redeploy-at changes' : 'the spec changes';
     const message = `the environment already ran when this resource was bound to it: ${revision ?? 'its content'} counts as deployed until ${until}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
@@ -165,7 +167,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt')
     return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
-  const message = `${what}: the outcome of two attempts is not known, and the environment shows no effect of them; ${again}`;
+  const message = `${what}: the outcome of two attempts is not known, and no effect is visible in the environment; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };
 }
 
@@ -258,8 +260,8 @@ function shownOf(item: AppEnvItem, state: string): AppEnvironmentFacts {
 }
 
 /**
- * Returns the status fields that record the state after the newest deployment; undefined if status has recorded this state
- * already.
+ * Returns the status fields that record whether the environment runs or is stopped after the newest deployment;
+ * undefined if status has recorded this already.
  */
 function outcomes({ deploy, history }: AppEnvironmentFacts, state: 'Running' | 'Stopped') {
   if (deploy?.outcome !== 'Updating') return undefined;
@@ -282,7 +284,7 @@ function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, never
     case 'Updating':
       return deployed.unknown('Updating', underUpdate);
     default:
-      return deployed.unknown('UnknownRemoteStatus', `the service shows the unknown status "${state}"`);
+      return deployed.unknown('UnknownRemoteStatus', `the service reports the unknown status "${state}"`);
   }
 }
 

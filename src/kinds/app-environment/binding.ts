@@ -71,7 +71,7 @@ function componentId({ spec, referred }: EnvironmentPass): string | undefined {
   return components?.find(({ name }) => name === spec.component)?.environmentId;
 }
 
-/** Returns those environments in the newest list that fit the spec. */
+/** Returns those environments in the newest list that have the id, or the names, that the spec gives. */
 function candidates(pass: EnvironmentPass): readonly AppEnvItem[] {
   const items = pass.view.all(listOf(pass))?.items ?? new Map<string, AppEnvItem>();
   const id = pass.spec.externalId ?? componentId(pass);
@@ -113,8 +113,8 @@ function bindTo(pass: EnvironmentPass, id: string): EnvironmentStep {
 }
 
 /**
- * Stalls if the spec names an environment without a HostedApp or SolutionInstallation of this namespace, and the account does
- * not allow adoption.
+ * Stalls if the account does not allow adoption, unless the spec names the environment through a HostedApp or
+ * SolutionInstallation of this namespace.
  */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): EnvironmentStep | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
@@ -125,7 +125,10 @@ function claimed(pass: EnvironmentPass, id: string): EnvironmentStep | undefined
   return claimedByOlder(pass, id, `environment ${id}`, 'environment');
 }
 
-/** Describes how the environment differs from the app, names and component in the spec; returns undefined if nothing differs. */
+/**
+ * Describes how the environment differs from the spec: it belongs to another app, has another name, or is no longer the
+ * component of the solution. Returns undefined if nothing differs.
+ */
 function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
   const { spec } = pass;
   const appId = appIdOf(pass);
@@ -142,9 +145,9 @@ function changeOf(pass: EnvironmentPass, item: AppEnvItem): string | undefined {
     : `environment ${item.appEnvId} is no longer component "${spec.component}" of the solution`;
 }
 
-/** Treats the bound environment as gone after two lists, read one poll interval apart, do not show the environment. */
+/** Treats the bound environment as gone if it is missing from two lists that were read one poll interval apart. */
 function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located {
-  const message = `the service does not show environment ${id}; the operator checks once more before the environment counts as gone`;
+  const message = `the service does not list environment ${id}; the operator checks once more before it treats the environment as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return { is: 'step', step: unsure };
@@ -162,7 +165,7 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
   const appId = appIdOf(pass);
   const where = appId === undefined ? '' : ` of app ${appId}`;
-  const message = `there is no ${meantBy(pass.spec)}${where}; the service's API cannot create environments: create the environment in the service's console, and this resource binds to it as soon as the service shows it`;
+  const message = `there is no ${meantBy(pass.spec)}${where}; create it in the service's console, because the service's API cannot create environments. This resource then binds to it`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 

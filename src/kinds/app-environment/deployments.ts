@@ -52,7 +52,7 @@ import {
 } from './parts.ts';
 import type { AppEnvironmentFacts } from './schema.ts';
 
-/** The stored status fields of an AppEnvironment that one step of a reconcile changes. */
+/** The stored status fields that one step of an AppEnvironment's reconcile changes. */
 type Remembered = Partial<Memory<AppEnvironmentFacts>>;
 
 const most = 10;
@@ -64,7 +64,7 @@ export interface DeploymentAction {
   readonly request: Request;
   /** A keyed hash of the call. A later reconcile compares it to tell whether the spec still asks for the same call. */
   readonly digest: string;
-  /** Names of the fields that are sent with the call and that the service never shows. */
+  /** Names of the fields that the call sends and the service never shows. Status keeps fingerprints of their values. */
   readonly carries: readonly string[];
   readonly done: (how: Done) => Remembered;
 }
@@ -85,7 +85,7 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
   if (revisionOf(pass.spec) === undefined || isFailed(pass)) return 'nothing';
   const { contentId } = pass.memory.facts.deploy ?? {};
   if (deploy?.rollbackContentId !== undefined) {
-    // The service refuses to roll back to the running version, so nothing is due while that version runs.
+    // The service refuses to roll back to the running version. So while that version runs, no deployment is due.
     return deploy.rollbackContentId === contentId || isDeployed(pass, deploy.onBind !== 'Deploy')
       ? 'nothing'
       : 'deployment';
@@ -141,8 +141,8 @@ function overtaken(pass: EnvironmentPass): Remembered {
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // The digest contains the value of the redeploy annotation. So if the operator has given up a deployment, a new value
-  // of the annotation makes it send the deployment again.
+  // The digest identifies the call, and includes the value of the redeploy annotation. So after the operator has
+  // stopped trying a deployment, a new value of the annotation makes it send the deployment again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -305,8 +305,8 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
 }
 
 /**
- * Returns what to record when the operator gives up a call, because every response was lost and no read shows that the
- * call had an effect.
+ * Returns what to record in status when the operator stops trying a call, because every response was lost and no read
+ * shows that the call had an effect.
  */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
@@ -314,7 +314,10 @@ function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Do
   return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
-/** Returns the status fields with a new deployment added: as the newest deployment, and first in the history. */
+/**
+ * Returns the status fields after recording a new deployment. It becomes the newest deployment, and the first one in
+ * the history.
+ */
 function recorded(
   { memory: { facts } }: EnvironmentPass,
   { atMs, attempt }: Done,
@@ -330,16 +333,16 @@ const clockSlackMs = 2_000;
 const mostAttempts = 2;
 
 /**
- * Returns the status and update time of an environment as one text. A different text in a later read shows that the
- * environment changed.
+ * Returns a string made of the status and update time of an environment. If a later read gives a different string, the
+ * environment has changed.
  */
 function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
   return `${updatedAtMs ?? ''} ${status.slice(0, 64)}`;
 }
 
 /**
- * Sends a call, unless an earlier call with the same content turned out to be carried out. Gives up after two lost
- * responses. Before sending, reads a fresh list of environments.
+ * Reads a fresh list of environments, and then sends the call. Does not send it if an identical call took effect
+ * although its response was lost, or if the responses to two identical calls were lost without an effect.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words: task, request, digest, done, carries } = action;
@@ -371,8 +374,8 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
 }
 
 /**
- * Stalls if the service refuses a deployment. If the environment is stopped but should run, the environment is started first,
- * if possible.
+ * Stalls if the service refuses a deployment. But if the environment is stopped and should run, the operator first
+ * starts it with its current content, provided that it can be started.
  */
 function refusedAs(
   pass: EnvironmentPass,
@@ -394,14 +397,17 @@ function refusedAs(
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
-/** True if the deployment was refused, and the environment can be started with its current content. */
+/**
+ * True if the service refused the deployment in the spec, and the environment can be started with its current content
+ * instead.
+ */
 export function startsWithout(pass: EnvironmentPass): boolean {
   return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
 }
 
 /**
- * True if the environment can be started: an earlier deployment succeeded, or the spec names an earlier version to roll back
- * to.
+ * True if the environment can be started. The service requires that it was deployed before: an earlier deployment
+ * succeeded, or the spec names an earlier version to roll back to.
  */
 function isStartable({ spec, memory }: EnvironmentPass): boolean {
   return wasDeployed(memory.facts) || spec.deploy?.rollbackContentId !== undefined;
@@ -437,9 +443,8 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 }
 
 /**
- * After the response to a call was lost, reads the environment to find out whether the call took effect. If the
- * environment shows no effect by the time when the call can no longer arrive, the operator takes the call as not
- * carried out.
+ * After the response to a call was lost, reads the environment to find out whether the call took effect. If there is no
+ * effect by the time when the call can no longer arrive, the operator assumes that the call was not carried out.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,
@@ -452,23 +457,24 @@ export function resolveDoubt(
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
   if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
-  const lost = `the answer to the call ${entry.operation} for environment "${item.name}" is not known`;
+  const lost = `the outcome of the call "${entry.operation}" to environment "${item.name}" is not known`;
   if (stateOf(item) === 'Updating') {
     const message = `${lost}; waiting until the deployment of the environment has ended`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   if (snapshot.begunAt < settledAt) {
-    const next = entry.attempt < mostAttempts ? 'the call is sent again' : 'the call is given up';
-    const message = `${lost}; if the environment shows no effect of the call by ${inWords}, ${next}`;
+    const next =
+      entry.attempt < mostAttempts ? 'the operator sends the call again' : 'the operator does not send the call again';
+    const message = `${lost}; if no effect of the call is visible by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Records that a call whose response was lost had no effect, and can no longer have one. */
+/** Records that a call whose response was lost had no effect, and cannot take effect any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // After a refusal because of a conflict, no response was lost. So only remove the journal entry, and do not record a
-  // lost call.
+  // The service refused the call because of a conflict, so its response was not lost. Remove the journal entry, and do
+  // not record that a response was lost.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
@@ -476,8 +482,8 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * Records that a call was carried out although its response was lost. The record is kept even if the spec asks for
- * something else now: the spec may ask for the same call again, for example when a missing Secret returns.
+ * Records that a call was carried out although its response was lost. The record is kept even if the spec now asks for
+ * something else, because the spec may ask for the same call again later, for example when a missing Secret returns.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;

@@ -3,8 +3,8 @@
  *
  * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed
  * hash) of each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service
- * has. The fingerprint of a value that was adopted and never sent has a prefix in its name. While the outcome of a call
- * is not known, the values of the fields in the call count as unknown.
+ * has. If the operator never sent a value, but assumes that it is deployed, the name of its fingerprint has a prefix.
+ * While the outcome of a call is not known, the values of the fields in the call count as unknown.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -20,7 +20,7 @@ type Applied = Memory<AppEnvironmentFacts>['applied'];
 /** Annotations that ask for a call: to deploy the running version again, or to roll back to the previous version. */
 export const askedBy = { redeploy: 'apphosting.dev/redeploy-at', rollBack: 'apphosting.dev/roll-back-at' } as const;
 
-/** A call that an annotation of an AppEnvironment asks for. */
+/** The calls that users can request with an annotation of an AppEnvironment: `redeploy` and `rollBack`. */
 export type AskedCall = keyof typeof askedBy;
 
 /** Returns the value of an annotation that asks for a call; undefined if the object does not have the annotation. */
@@ -29,11 +29,12 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
 }
 
 /**
- * Prefix of the name of a fingerprint. It marks a value that was adopted as deployed and that the operator never sent.
+ * This prefix in the name of a fingerprint means that the operator never sent the value. The operator assumes that the
+ * value is deployed, because the environment already ran when it was bound.
  */
 const assumed = '~';
 /**
- * Maximum number of fingerprints to keep. Status has room for 600; the difference is left for the records of later
+ * Maximum number of fingerprints to keep. Status has room for 600; the other ten places are for records about later
  * calls.
  */
 const mostPrints = 590;
@@ -43,7 +44,10 @@ export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
   return deploy?.image ?? deploy?.build?.revision ?? deploy?.rollbackContentId;
 }
 
-/** Returns a value that identifies a deployment by its revision alone, without variables and settings. */
+/**
+ * Returns a value that identifies the revision to deploy. The value stays the same if only variables and settings
+ * change.
+ */
 export function deployValue({ deploy }: AppEnvironmentSpec): Json {
   if (deploy?.image !== undefined) return { image: deploy.image };
   if (deploy?.build !== undefined) return { build: deploy.build.revision };
@@ -74,16 +78,17 @@ function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
 }
 
 /**
- * True if the field was last sent with this value. With `mayAssume`, also true if this value was adopted as deployed
- * and never sent.
+ * True if this value was the last one that the operator sent for the field. With `mayAssume`, also true if the operator
+ * never sent the value, but assumes it to be deployed because the environment already ran when it was bound.
  */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
 /**
- * True if the operator deployed the wanted revision or, with `mayAssume`, adopted it as deployed. A fingerprint that
- * was made with a lost key cannot be compared. In that case the revision in status decides.
+ * True if the operator deployed the revision in the spec. With `mayAssume`, also true if the operator never sent the
+ * revision, but assumes that it is deployed. If the fingerprint in status was made with a key that is lost, the
+ * operator compares the revision in status instead.
  */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;
@@ -109,7 +114,10 @@ export function carriedBy(pass: EnvironmentPass): readonly string[] {
   return [...news.map(([field]) => field), ...cleared].filter((field) => takes(pass.spec, field));
 }
 
-/** Returns the fields that an earlier spec set and that no call can clear. */
+/**
+ * Returns the fields that the spec no longer has, but that keep their value in the service because no call can clear
+ * them.
+ */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
   return Object.keys(printsIn(pass))
@@ -118,7 +126,11 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
     .toSorted();
 }
 
-/** Returns fingerprints of everything in the spec, for a spec that was adopted as deployed without being sent. */
+/**
+ * Returns fingerprints of the revision, variables, settings and startup override in the spec. They record that the
+ * operator never sent these values, but assumes that they are deployed, because the environment already ran when it was
+ * bound.
+ */
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
@@ -126,8 +138,8 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
 }
 
 /**
- * Returns the fingerprints to keep while a call is under way. The fingerprints of all fields in the call are marked as in
- * doubt.
+ * Returns the fingerprints that status has while a call is under way. The fingerprints of all fields in the call are
+ * marked as in doubt, because the service may or may not have received the values.
  */
 export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const known = printsIn(pass);
@@ -170,21 +182,21 @@ export function isInVain(pass: EnvironmentPass): boolean {
 }
 
 /**
- * How a call ended. `carriedOut`: the response was lost, but the call took effect. `once`: the response was lost, and
- * the call had no effect. `twice`: the same happened to a second call. `Failed`: the service reported a failure.
- * `InDoubt`: the operator gave the call up, and does not know the outcome.
+ * How a call ended. `Failed`: the service reported a failure. `carriedOut`: the response was lost, but the call took
+ * effect. `once`: the response was lost, and the call had no effect. `twice`: a second, identical call ended in the
+ * same way. `InDoubt`: the operator has stopped trying, and does not know the outcome.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
 /**
- * The call that a record is about: the last call whose response was lost (`lost`), or the last failed call that an
- * annotation asked for.
+ * The name of a record about how a call ended. `lost`: the last call whose response was lost. `redeploy` and
+ * `rollBack`: the last failed call of this kind that an annotation asked for.
  */
 type Ended = 'lost' | AskedCall;
 
 /**
- * Records how the call with this fingerprint ended. If the key of the fingerprints is lost later, the record matches no
- * call any more, and the operator may send the call again. Sending a call twice is better than never sending it.
+ * Records how the call with this fingerprint ended. If the operator later loses the key that makes fingerprints, it no
+ * longer recognises the call, and may send it again. Sending a call twice is better than never sending it.
  */
 export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
@@ -198,15 +210,15 @@ export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): Call
 }
 
 /**
- * Names of the records about failed calls and about calls whose response was lost. The next deployment that is carried
- * out removes these records.
+ * Names of the records in status about calls that failed or whose response was lost. The next deployment that takes
+ * effect removes these records.
  */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
 /**
- * Returns the fingerprints to keep when a deployment turns out to be carried out although the spec no longer asks for
- * it. The fingerprint of the deployed revision is dropped. So the deployment in the spec becomes due, even if the same
- * revision was deployed earlier.
+ * Returns the fingerprints to keep after a deployment took effect that the spec no longer asks for. The fingerprint of
+ * the deployed revision is dropped. So the deployment in the spec becomes due, even if the same revision was deployed
+ * earlier.
  */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
@@ -214,9 +226,9 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
 }
 
 /**
- * Makes the fingerprints again with the current key, and adds a fingerprint for the power state once the environment
+ * Computes the fingerprints again with the current key, and adds a fingerprint for the power state once the environment
  * has reached it. Records a new generation only after the whole spec was sent. If the key is lost later, the operator
- * takes everything in the spec of the recorded generation as sent.
+ * assumes that everything in the spec of the recorded generation was sent.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);
@@ -243,7 +255,10 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
   return isSent(pass, 'powerState', powerState);
 }
 
-/** Drops fingerprints that do not fit in status. Fingerprints of fields in the spec are kept before others. */
+/**
+ * Drops fingerprints that do not fit in status. It first drops those of values that the operator never sent, and those
+ * of fields that the spec no longer has.
+ */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);

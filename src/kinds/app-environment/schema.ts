@@ -29,15 +29,15 @@ const Deploy = atMostOne(
     image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
     build: fields('Builds the git branch of the environment, once for each revision.', {
       revision: text('The revision to build, such as a git commit. A new value starts a build.', { min: 1, max: 256 }),
-      forceNewBuild: flag('True to build though an image of the same source exists. Default: false.').optional(),
+      forceNewBuild: flag('True to build even if an image of the same source exists. Default: false.').optional(),
       rebuild: flag('True to rebuild the version that runs (API field: isRebuild). Default: false.').optional(),
       fromContentId: serviceId('The id of the content version to rebuild, instead of the running one.').optional(),
     }).optional(),
     rollbackContentId: serviceId(
-      'The content version to roll back to (API field: targetContentId). Nothing is sent if this resource deployed that version last, or if the version counts as deployed since the environment was bound.',
+      'The content version to roll back to (API field: targetContentId). Nothing is sent if this resource deployed that version last, or if onBind made the operator assume that the version already runs.',
     ).optional(),
     onBind: choice(
-      'What to do if the environment already runs when this resource is bound to it. Assume: the running content counts as deployed. Deploy: the spec is deployed. Default: Assume.',
+      'What to do if the environment already runs when this resource is bound to it. Assume: the operator assumes that the content in the spec already runs, and deploys nothing. Deploy: the operator deploys the spec. Default: Assume.',
       ['Assume', 'Deploy'],
     ).optional(),
   }),
@@ -170,7 +170,9 @@ const Revision = {
   }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
-  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', { max: 128 }).optional(),
+  outcome: text('The outcome of the deployment: Updating, Running, Stopped, Failed, InDoubt or Assumed.', {
+    max: 128,
+  }).optional(),
 };
 
 /** The status fields of an AppEnvironment. */

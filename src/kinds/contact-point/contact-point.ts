@@ -43,7 +43,10 @@ function wayOf(spec: ContactPointSpec) {
 
 type Setting = string | readonly string[] | Valued | undefined;
 
-/** Returns the settings of the delivery type in the spec. The spec and the service's API use the same names for settings. */
+/**
+ * Returns the settings that the spec has for its delivery type, for example for `webhook`. The spec and the service's
+ * API use the same names for settings.
+ */
 function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Setting][] {
   return Object.entries<Setting>(spec[wayOf(spec)] ?? {});
 }
@@ -87,7 +90,10 @@ function isConfig(field: string): boolean {
   return field.startsWith(prefix);
 }
 
-/** Returns the settings as separate fields, so that the planner compares them one by one. */
+/**
+ * Returns each setting as a separate field, so that the operator compares the settings one by one with those in the
+ * service.
+ */
 function fieldsOf(config: Fields): Fields {
   return Object.fromEntries(Object.entries(config).map(([name, value]) => [`${prefix}${name}`, value]));
 }
@@ -107,14 +113,17 @@ function readConfig({ view, account }: ContactPointPass, id: string): Read<Conta
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
 }
 
-/** True if the service shows the value of this setting. Before the contact point exists, true if spec.verifyConfig is true. */
+/**
+ * True if the service shows the value of this setting of the contact point. Before the contact point exists, true if
+ * spec.verifyConfig tells the operator to read the settings.
+ */
 function isRevealed(field: string, pass: ContactPointPass): boolean {
   return pass.memory.id === undefined ? pass.spec.verifyConfig === true : shownConfig(pass)[field] !== undefined;
 }
 
 /**
- * Returns the settings that were read because spec.verifyConfig is true. A value that the operator wrote after the read
- * replaces the value in the read.
+ * Returns the settings that were read because spec.verifyConfig is true. If the operator has written a setting since
+ * the read, returns the written value instead.
  */
 function shownConfig(pass: ContactPointPass): Fields {
   const { spec, view, memory, wrote } = pass;
@@ -125,7 +134,10 @@ function shownConfig(pass: ContactPointPass): Fields {
   return { ...fieldsOf(read.item.config), ...(isOlder && wrote.fields) };
 }
 
-/** Stalls if a value from a Secret or ConfigMap cannot be sent. */
+/**
+ * Stalls if a setting takes its value from a Secret or ConfigMap, and the value must not be sent, for example because
+ * it is empty.
+ */
 function unsendable({ spec, secret, configMap }: ContactPointPass): Step<ContactPointFacts> | undefined {
   const { secrets, configMaps } = materialOf(spec);
   const given = [
@@ -147,8 +159,11 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '')
-    return field === 'webhook.password' ? undefined : 'the value is empty; the service would keep the old value';
-  if (text.includes('****') || /^[•*]+$/.test(text)) return 'the value is masked; the service would keep the old value';
+    return field === 'webhook.password'
+      ? undefined
+      : 'the value is empty; the service would ignore it and keep the old value';
+  if (text.includes('****') || /^[•*]+$/.test(text))
+    return 'the value is masked, such as ****; the service would ignore it and keep the old value';
   const isSecure = !/^chat[BC]\./.test(field) || URL.parse(text)?.protocol === 'https:';
   return isSecure ? undefined : 'the value is not an https URL';
 }

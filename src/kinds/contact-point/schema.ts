@@ -17,7 +17,7 @@ import {
 } from '../../engine/kind/schema/schema.ts';
 import { objectLifecycle } from '../shared/schema.ts';
 
-/** The delivery types; a contact point has exactly one of them. */
+/** The delivery types. The spec of a contact point has exactly one of these fields. */
 export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
 
 const Fields = specInAccount(
@@ -32,12 +32,15 @@ const Fields = specInAccount(
       ),
     }).optional(),
     webhook: fields('Calls a custom webhook (API type: webhook).', {
-      url: withRule(givenText('The URL of the webhook. Take a URL that contains a secret from a Secret.'), {
-        rule: "!has(self.value) || self.value.matches('^https?://[^ ]+$')",
-        message: 'value must be a URL that begins with http:// or https://',
-        fieldPath: '.value',
-        check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
-      }),
+      url: withRule(
+        givenText('The URL of the webhook. If the URL contains a password or a token, store the URL in a Secret.'),
+        {
+          rule: "!has(self.value) || self.value.matches('^https?://[^ ]+$')",
+          message: 'value must be a URL that begins with http:// or https://',
+          fieldPath: '.value',
+          check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
+        },
+      ),
       httpMethod: text('The HTTP method, such as POST or PUT.', { min: 1, max: 16, pattern: '^[A-Z]+$' }).optional(),
       username: text('The user name for basic authentication.', { max: 256 }).optional(),
       password: secretText('The password for basic authentication.').optional(),
@@ -65,7 +68,7 @@ const Fields = specInAccount(
   },
 );
 
-/** Returns the names of the settings of a delivery type. The service's API uses the same names. */
+/** Returns the names of the settings of a delivery type such as `webhook`. The service's API uses the same names. */
 export function settingsOf(way: (typeof ways)[number]): readonly string[] {
   return Object.keys(Fields.shape[way].unwrap().shape);
 }

@@ -71,7 +71,7 @@ export function protectionConditions(shown: Shown): readonly OwnCondition[] {
  * it is not proved yet that the configuration is gone.
  */
 export function notShown(configurationId: string): OwnCondition {
-  return ready.unknown('ObjectMissing', `the service shows no configuration ${configurationId}`);
+  return ready.unknown('ObjectMissing', `the service does not list configuration ${configurationId}`);
 }
 
 /** Builds the condition RecoveryReady with the value False, for an environment that nothing protects. */
@@ -83,8 +83,9 @@ function recoveryReady(shown: Shown): OwnCondition {
   const beside = shownWarnings.length === 0 ? '' : `; the service warns: ${shownWarnings.map(codeInWords).join(', ')}`;
   if (isRecoveryReady(shown))
     return ready.yes(warned ?? 'RecoveryReady', `the service says that recovery is ready${beside}`);
-  if (state === undefined) return ready.unknown('NotDisclosed', 'the service does not show if recovery is ready');
-  const words = `the service shows the readiness ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
+  if (state === undefined)
+    return ready.unknown('NotDisclosed', 'the service does not report whether recovery is ready');
+  const words = `the service reports the readiness state ${state}${reason === undefined ? '' : `: ${codeInWords(reason)}`}${beside}`;
   switch (state.toLowerCase()) {
     case 'needsattention':
       return ready.no(reasonOf(reason) ?? 'NeedsAttention', words);
@@ -98,7 +99,7 @@ function recoveryReady(shown: Shown): OwnCondition {
 function standbyCaughtUp({ configuration }: Shown): OwnCondition {
   const { caughtUp: isCaughtUp, shape, reason } = configuration.standby ?? {};
   if (isCaughtUp === undefined)
-    return caughtUp.unknown('NotDisclosed', 'the service does not show if the standby has applied all changes');
+    return caughtUp.unknown('NotDisclosed', 'the service does not report whether the standby has applied all changes');
   const size =
     shape === undefined
       ? ''
@@ -116,7 +117,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (activationResult !== undefined) {
     return available.no(
       'AlreadyActivated',
-      `operation ${activationResult.operationId ?? '(not shown)'} has activated the configuration`,
+      `operation ${activationResult.operationId ?? '(id unknown)'} has activated the configuration`,
     );
   }
   const active = activeOf(configuration);
@@ -127,20 +128,21 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (earlier !== undefined) {
     const { operationId: id } = earlier;
     const which = id === undefined ? 'an activation without an id' : `activation ${id}`;
-    const message = `the history shows ${which}, which may have made an environment live`;
+    const message = `the history of the configuration lists ${which}, so a recovered environment may already be live`;
     return available.no('AlreadyActivated', message);
   }
   if (points === undefined) return available.unknown('NotDisclosed', 'the recovery points have not been read yet');
   if (points.items.size === 0) return available.no('NoRecoveryPoint', 'the service lists no recovery point');
-  return available.yes('ActivationPossible', 'the service shows no obstacle to an activation');
+  return available.yes('ActivationPossible', 'as far as the service shows, an activation is possible');
 }
 
 function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   const { pendingCount = 0, retainedDiskCount = 0, earliestRetentionUntil } = shown ?? {};
   if (pendingCount === 0 && retainedDiskCount === 0) {
-    return cleanup.no('NothingPending', 'the service shows no clean-up that is pending');
+    return cleanup.no('NothingPending', 'the service reports no pending clean-up');
   }
-  const until = earliestRetentionUntil === undefined ? '' : `; the first disk stays until ${earliestRetentionUntil}`;
-  const message = `the service shows ${pendingCount} pending clean-ups; ${retainedDiskCount} of these are disks that the service still retains${until}`;
+  const until =
+    earliestRetentionUntil === undefined ? '' : `; the first retention period ends at ${earliestRetentionUntil}`;
+  const message = `the service reports ${pendingCount} pending clean-ups; ${retainedDiskCount} of these are disks that the service keeps until their retention period ends${until}`;
   return cleanup.yes('CleanupPending', message);
 }

@@ -57,7 +57,7 @@ export function underway(
   const message =
     other === undefined
       ? `${what} is under way; new settings are sent when it has ended`
-      : `${what} was accepted, but its result is not known yet; new settings wait until ${what} has ended. To send the settings earlier, check in the service that the operation is over, then delete the resource ${what}`;
+      : `new settings wait until ${what} has ended. To send the settings earlier, check in the service that no operation is in progress, then delete ${what}`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
@@ -186,7 +186,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: no answer arrived; the same request is sent again every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the service did not answer; the operator repeats the same request every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {

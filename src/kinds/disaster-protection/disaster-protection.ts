@@ -86,7 +86,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
     const others = isKnown ? undefined : claimed(pass, configurationId);
     if (others !== undefined) return others;
     if (!mayAdopt && !isKnown) {
-      const message = `configuration ${configurationId}, which this resource did not create, protects the environment, and this resource may not adopt the configuration; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource`;
+      const message = `configuration ${configurationId} already protects the environment, but this resource did not create the configuration and is not allowed to adopt it; to allow this, set spec.lifecycle.adoption to ById on the account and on this resource`;
       return { is: 'stall', reason: 'AdoptionNotAllowed', message };
     }
     const ahead = isKnown ? resetAhead(pass, configurationId) : undefined;
@@ -94,7 +94,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
   }
   if (!mayAdopt && pass.spec.environmentRef.externalId !== undefined) {
     const message =
-      'spec.environmentRef.externalId names an environment by id, and this resource may not use ids; to allow it, set spec.lifecycle.adoption to ById on the account and on this resource';
+      'this resource is not allowed to name an environment by id (spec.environmentRef.externalId); to allow this, set spec.lifecycle.adoption to ById on the account and on this resource';
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
   const held = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
@@ -104,7 +104,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   if (configuration.generation < known) {
-    const message = `the list still shows generation ${configuration.generation}, although the service has already answered with generation ${known}`;
+    const message = `the list of configurations is out of date: it has generation ${configuration.generation}, but an earlier answer of the service had generation ${known}; the operator reads the list again`;
     return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
   }
   const difference = differenceOf(pass, configuration);
@@ -124,7 +124,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
     return { is: 'again', remember: { facts: { ...facts, firstReadyTime: isoSeconds(pass.wallMs) } } };
   }
   const state = configuration.readiness?.state ?? '(not shown)';
-  const message = `the settings are applied; waiting until the service says for the first time that recovery is ready (it shows the readiness ${state})`;
+  const message = `the settings are applied; the operator waits until the service first reports that recovery is ready (readiness state now: ${state})`;
   return { is: 'wait', reason: 'Preparing', message, note: {}, ...lookAgainIn(pass, configuration) };
 }
 
@@ -209,7 +209,7 @@ function correct(
     return { is: 'stall', reason: 'Contested', message };
   }
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
-    const message = `the service differs from the spec in ${changed.join(', ')}; drift is only reported`;
+    const message = `the service differs from the spec in ${changed.join(', ')}; the operator only reports the drift, because spec.lifecycle.drift is Report`;
     return { is: 'ready', reason: 'Observed', message };
   }
   return (

@@ -42,7 +42,7 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
       ({ name, reason }) => `volume ${name}: ${reason === undefined ? 'not eligible' : codeInWords(reason)}`,
     ),
   ];
-  return all.length === 0 ? ['the service shows no reason'] : all;
+  return all.length === 0 ? ['the service gives no reason'] : all;
 }
 
 /**

@@ -103,7 +103,7 @@ function wiperOf(pass: ProtectionPass, id: string): string | undefined {
 }
 
 function notListed(id: string): string {
-  return `the service shows no configuration ${id}`;
+  return `the service does not list configuration ${id}`;
 }
 
 /**
@@ -125,11 +125,11 @@ export function lostBefore(
   if (first === undefined || (pass.spec.enrollment ?? 1) > count) return undefined;
   const isWiped = first.facts['acceptedTime'] !== undefined;
   const which = `configuration ${first.configurationId} of this environment`;
-  // If the service never accepted a DisasterReset, that DisasterReset is no proof that its configuration was wiped: it
-  // may name one that never existed.
+  // A DisasterReset that the service never accepted does not prove that the configuration was wiped: it may name a
+  // configuration that never existed.
   const how = isWiped
     ? `${first.name} wiped ${which}`
-    : `${first.name} names ${which}, which the service does not show; if this configuration never existed, delete the DisasterReset`;
+    : `${first.name} names ${which}, but the service does not list that configuration; if that configuration never existed, delete the DisasterReset`;
   return lost(isWiped, how, count + 1);
 }
 

@@ -32,7 +32,7 @@ const storages = ['Inherited', 'Platform', 'Credential'] as const;
 const Storage = withRule(
   fields('The storage for snapshots. If absent, the service uses the storage of the source.', {
     source: choice(
-      'The storage of snapshots: Inherited from the source, Platform, or your own (Credential).',
+      'Inherited: the storage of the source. Platform: the storage of the service. Credential: your own storage, named by credentialId.',
       storages,
     ),
     credentialId: serviceId('The id of the credential of your storage (API field: storageCredentialId).').optional(),
@@ -58,7 +58,10 @@ const Fields = specInAccount(
       ['Cold', 'Warm'],
     ).optional(),
     storage: Storage.optional(),
-    snapshotIntervalSeconds: seconds('Interval between snapshots, as far as supported', 'snapshotIntervalMs'),
+    snapshotIntervalSeconds: seconds(
+      'Interval between snapshots (the service supports only some intervals)',
+      'snapshotIntervalMs',
+    ),
     validationIntervalSeconds: seconds('Interval between validations in isolation', 'validationIntervalMs'),
     rpoTargetSeconds: seconds('Maximum age of the newest recovery point', 'rpoTargetMs'),
     rtoTargetSeconds: seconds('Maximum duration of a recovery', 'rtoTargetMs'),
@@ -72,13 +75,13 @@ const Fields = specInAccount(
       .target('The names for the recovered environment and its app. Required for databases and protectionMode Warm.')
       .optional(),
     enrollment: integer(
-      'Raise this number to protect the environment again after its configuration is gone. The number can only grow. Default: 1.',
+      'Raise this number to protect the environment again after its configuration is gone. The number cannot be lowered. Default: 1.',
       { min: 1, max: 1_000_000 },
     ).optional(),
     lifecycle: lifecycle({
       managementPolicy,
       adoption: choice(
-        'ById allows this resource to adopt an existing configuration of its environment that it did not create, if the account allows adoption by id. Never forbids this. Default: ById.',
+        'ById: this resource can adopt an existing configuration of its environment that it did not create, if the account allows adoption by id. Never: this resource cannot adopt such a configuration. Default: ById.',
         ['Never', 'ById'],
       ).optional(),
       drift,
@@ -110,10 +113,10 @@ const id = (description: string) => text(description, { max: 128 }).optional();
 
 const Settings = shown('The settings of the protection, as the service shows them.', {
   destinationRegion: word('The region to recover in, as the service shows it.').optional(),
-  protectionMode: word('Cold or Warm, or another mode as the service shows it.').optional(),
+  protectionMode: word('Cold, Warm, or another mode that the service shows.').optional(),
   storage: shown('The storage for snapshots.', {
     source: choice(
-      'Inherited is the storage of the source, which the service does not show. Platform is the storage of the service, and Credential is your own storage.',
+      'Inherited: the storage of the source (the service shows no credential). Platform: the storage of the service. Credential: your own storage.',
       storages,
     ),
     credentialId: id('The id of the credential for your own storage.'),
@@ -131,12 +134,16 @@ const RecoveryPoint = shown('A recovery point, with the values that a RecoveryAc
   selectedOperationId: word('The id of the operation that created the recovery point.'),
   pointId: word('The id of the recovery point: 64 hex digits.'),
   cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
-  configurationGeneration: wholeNumber('The generation of the configuration when listed (API field: generation).'),
-  availabilityRequiresVerification: flag('True if the service verifies the point only when it is used.').optional(),
+  configurationGeneration: wholeNumber(
+    'The generation of the configuration when the service listed the recovery point (API field: generation).',
+  ),
+  availabilityRequiresVerification: flag(
+    'True if the service verifies the recovery point only when a recovery uses it.',
+  ).optional(),
   sizing: recovery.sizing.optional(),
 });
 
-const Source = shown('The protected environment, as the list of sources shows it.', {
+const Source = shown('The environment to protect, as the service describes it.', {
   eligible: flag('True if the service can protect the environment.').optional(),
   appName: text('The name of the app of the environment.', { max: 256 }).optional(),
   environmentName: text('The name of the environment.', { max: 256 }).optional(),
@@ -145,7 +152,7 @@ const Source = shown('The protected environment, as the list of sources shows it
   unsupportedReasons: listOf(
     'The reasons why the service cannot protect the environment.',
     text(
-      'The reason in words, with the reason code of the service in brackets; or only the code, in quotes, if the operator does not know it.',
+      'The reason in words, with the reason code of the service in brackets. If the operator does not know the code, this field has only the code, in quotation marks.',
       { max: 256 },
     ),
     { max: 50 },
@@ -176,43 +183,53 @@ export const DisasterProtectionFacts = facts({
   settings: Settings.optional(),
   enrollment: count('The highest value of spec.enrollment that the operator has acted on.'),
   firstReadyTime: time('Time at which the service first showed that recovery is ready.'),
-  goneTime: time('Time at which the configuration was proved gone. Absent while the service shows the configuration.'),
+  goneTime: time(
+    'Time at which the operator became sure that the configuration was gone. Absent while the service lists the configuration.',
+  ),
   wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown("The service's judgement on whether a recovery would work.", {
-    state: word('The state of the readiness, such as ready.').optional(),
+    state: word('The state of the readiness for a recovery, such as ready.').optional(),
     reason: word('The reason for the current readiness state.').optional(),
     warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
     recoveryPointAgeSeconds: count(
-      'Age of the newest recovery point when status was written (API field: recoveryPointAgeMs).',
+      'Age of the newest recovery point, in seconds (API field: recoveryPointAgeMs). The operator does not update status when only this age changes.',
     ),
   }).optional(),
   standby: shown('The standby of a warm protection.', {
     shape: word('The size of the standby.').optional(),
     reason: word('The reason why the standby has this size.').optional(),
     caughtUp: flag('True if the standby has applied all changes.').optional(),
-    lastApplySeconds: count('Seconds that the standby took to apply the last changes, when status last changed.'),
+    lastApplySeconds: count(
+      'Seconds that the standby took to apply the most recent changes. The operator does not update status when only this number changes.',
+    ),
     lastApplyBytes: wholeNumber('Size of the most recent changes that the standby applied, in bytes.').optional(),
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
   warmValidationOperationId: id(
-    'The id of an operation after which an isolated validation may be requested, as the service reports it.',
+    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryValidation is possible now.',
   ),
-  warmRecoveryOperationId: id('The id of the operation that keeps the standby; a hint that it may be activated.'),
+  warmRecoveryOperationId: id(
+    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryActivation is possible now.',
+  ),
   warmDestination: recovery.destination(
     'The names that a RecoveryActivation of a warm protection must use for the recovered environment.',
   ),
   plannedDestination: recovery.destination('The names saved for the recovered environment of a cold protection.'),
   activationUnavailableReason: text('The reason why the service refuses activations now.', { max: 256 }).optional(),
   activationResult: recovery.activationResult('The result of the last activation.'),
-  canRequestDiscard: flag('True once the service accepted a discard of the activation; a hint only.').optional(),
+  canRequestDiscard: flag(
+    'True once the service reports that it accepted a discard of the activation. This does not prove that the activation is discarded.',
+  ).optional(),
   validationSchedule: shown('The schedule of validations and snapshots.', {
-    established: flag('True if validations run by schedule (API field: validationScheduleEstablished).').optional(),
+    established: flag(
+      'True if the service runs validations on a schedule (API field: validationScheduleEstablished).',
+    ).optional(),
     nextValidationTime: time('Time at which the next validation is due.'),
     nextSnapshotTime: time('Time at which the next snapshot is due.'),
   }).optional(),
   recoveryPoints: listOf(
-    'The newest recovery points, and older ones at growing distances (hours, days, weeks) back to the oldest. If this list is shortened, `truncated` has the total number; `apphosting points` lists all recovery points.',
+    'The newest recovery points, some that are hours, days and weeks older, and the oldest. If this list is shortened, `truncated` has the total number; `apphosting points` lists all recovery points.',
     RecoveryPoint,
     { max: mostPoints },
   ).optional(),
@@ -259,7 +276,12 @@ export const identity = {
       type: 'date',
       description: 'Age of the newest recovery point.',
     },
-    { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
+    {
+      name: 'STATE',
+      path: '.status.readiness.state',
+      wide: true,
+      description: 'The readiness for a recovery, as the service reports it.',
+    },
     { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'The storage for snapshots.' },
   ],
   selectable: [

@@ -102,7 +102,7 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
   const message =
-    'the spec names objects by id that may belong to another namespace, and the account does not allow adoption by id; use spec.environmentRef.name, or set spec.lifecycle.adoption to ById on the account';
+    'the spec names objects by id, and the account does not allow this, because these objects may belong to another namespace; set spec.lifecycle.adoption to ById on the account, or use spec.environmentRef.name, then create a new DisasterReset';
   return never('AdoptionNotAllowed', message);
 }
 
@@ -124,10 +124,10 @@ function absent(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
   const { configurationId } = missing;
   const elsewhere = seen.snapshot.items.get(configurationId);
   if (elsewhere !== undefined) {
-    const owner = `environment ${elsewhere.sourceAppEnvId ?? '(not shown)'}`;
+    const owner = `environment ${elsewhere.sourceAppEnvId ?? '(id unknown)'}`;
     return never('Superseded', `configuration ${configurationId} protects ${owner}, not ${environmentOf(pass)}`);
   }
-  const message = `the service shows no configuration ${configurationId}, and this resource has not wiped it`;
+  const message = `the spec names configuration ${configurationId}, but the service does not list that configuration`;
   return provenGone(pass, seen.snapshot, 'ObjectMissing', message) ?? never('NotFound', message);
 }
 
@@ -196,7 +196,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
     const { conflicted: _words, ...open } = journal;
     return { is: 'again', remember: { journal: open } };
   }
-  const message = `the service has not finished the reset yet (${words}); the reset is sent again after ${until}`;
+  const message = `the service has not finished the reset yet (${words}); the operator sends the reset again after ${until}`;
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   const remember = { facts: atStage(facts, cleaning, pass.wallMs) };
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 5_000, conditions, remember };
@@ -208,7 +208,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
  */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
-    const message = 'the service accepted the reset and still lists a configuration in the spec';
+    const message = 'the service accepted the reset, but still lists a configuration that the spec names';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);

@@ -16,7 +16,9 @@ import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
-  configurationGeneration: wholeNumber('The generation that the configuration must have for the request to be sent.'),
+  configurationGeneration: wholeNumber(
+    'The generation of the configuration. The request is sent only while the configuration has this generation.',
+  ),
 });
 
 const Fields = specInAccount('The protection to wipe, and the time limit for sending the request.', {
@@ -51,7 +53,8 @@ export const DisasterResetSpec = recovery.once(
   withRule(
     withRule(Fields, {
       rule: "self.scope != 'Environment' || (has(self.environmentRef) && has(self.configurationId) && has(self.configurationGeneration) && !has(self.configurations))",
-      message: 'scope: Environment takes environmentRef, configurationId and configurationGeneration only',
+      message:
+        'with scope Environment, set environmentRef, configurationId and configurationGeneration; do not set configurations',
       check: (spec) =>
         spec.scope !== 'Environment' ||
         (spec.environmentRef !== undefined &&
@@ -61,7 +64,8 @@ export const DisasterResetSpec = recovery.once(
     }),
     {
       rule: "self.scope != 'Account' || (has(self.configurations) && !has(self.environmentRef) && !has(self.configurationId) && !has(self.configurationGeneration))",
-      message: 'scope: Account takes configurations only, not environmentRef or configurationId',
+      message:
+        'with scope Account, set configurations; do not set environmentRef, configurationId or configurationGeneration',
       check: (spec) =>
         spec.scope !== 'Account' ||
         (spec.configurations !== undefined &&
@@ -96,7 +100,11 @@ export const identity = {
   facts: DisasterResetFacts,
   idWord: undefined,
   columns: [
-    { name: 'SCOPE', path: '.spec.scope', description: 'Environment for one protection, Account for all protections.' },
+    {
+      name: 'SCOPE',
+      path: '.spec.scope',
+      description: 'What the reset wipes: one protection (Environment) or all protections of the account (Account).',
+    },
     ...recovery.stageColumns('The current stage of the reset.'),
   ],
   selectable: ['.spec.environmentRef.name', '.spec.configurationId', '.status.environmentId', '.status.stage'],

@@ -108,7 +108,7 @@ function isOfVersion(field: string): boolean {
   return field === 'preset' || isAboutImage(field) || field.startsWith('source.');
 }
 
-/** Sends pending changes again with `applyImmediately`, once the spec asks to apply changes at once. */
+/** If the spec now asks to apply changes at once, sends the pending changes again with `applyImmediately`. */
 export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const { spec, memory, subject } = pass;
   const pending = memory.facts.pendingChanges ?? [];
@@ -145,7 +145,7 @@ export function pendingCondition({ pendingChanges = [] }: HostedAppFacts): OwnCo
 }
 
 function waiting(fields: readonly string[]): string {
-  return `${fields.join(', ')} was changed, and the change waits in each environment for the next deployment; the operator notices only deployments that an AppEnvironment makes`;
+  return `the change of ${fields.join(', ')} takes effect in each environment with its next deployment; the operator does not notice deployments that are made without an AppEnvironment`;
 }
 
 /**
@@ -158,12 +158,14 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
-    message.push(`spec.image only creates the app: ${deployers.slice(0, 3).join(', ')} deploys an image of its own`);
+    message.push(
+      `spec.image is used only to create the app, because ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
+    );
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
     message.push(
-      `${pendingChanges.join(', ')} was sent to the adopted app without a comparison, because the service does not show the present value; each environment applies the change with its next deployment, or with the next edit of this spec`,
+      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show the current value; each environment uses the new value after its next deployment, or after the next edit of this spec`,
     );
   }
   return { is: 'ready', message: message.join('; ') };
@@ -180,15 +182,15 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
  * carry all changes.
  */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // A change to or from the preset FUNCTION needs a request that changes nothing else. If an app still builds from source, a
-  // request that applies changes at once would deploy that build. So the image is sent first, in a request that does not apply
-  // it.
+  // The service changes a preset to or from FUNCTION only in a request that changes nothing else. If an AppEnvironment
+  // deploys its own image, the image of the app is also sent alone, without `applyImmediately`. It is sent first: if
+  // the app still built from source, a request with `applyImmediately` would deploy a build.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
 }
 
-/** True for the fields that describe the app's own image. */
+/** True for the fields that describe the image of the app itself. An AppEnvironment may deploy another image. */
 function isAboutImage(field: string): boolean {
   return field === 'useImage' || field === 'image.reference';
 }
@@ -199,7 +201,7 @@ function replacing(changed: Fields, pass: AppPass): readonly string[] {
   return fields.length > 0 && isDeployedByEnvironment(pass) ? fields : [];
 }
 
-/** True for an adopted app to which nothing was sent yet. */
+/** True if the app was adopted, and nothing was sent to it yet. */
 function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
   return ownership === 'Adopted' && (applied?.generation ?? -1) === -1;
 }

@@ -25,8 +25,9 @@ export function boundEnvironments(pass: AppPass): readonly Related[] {
 }
 
 /**
- * True if each environment of the app was deployed or restarted by its AppEnvironment after `sinceMs`. With
- * `settingsMs`, any deployment or restart counts; with `versionMs`, only one that made a new content version.
+ * True if every environment of the app was deployed or restarted by its AppEnvironment after `sinceMs`. If `how` is
+ * `settingsMs`, any deployment or restart counts. If `how` is `versionMs`, only deployments that made a new content
+ * version count.
  */
 export function haveTaken(pass: AppPass, how: 'settingsMs' | 'versionMs', sinceMs: number): boolean {
   const ids = environmentIds(pass);

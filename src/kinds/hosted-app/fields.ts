@@ -11,15 +11,15 @@ export type ShownApp = AppItem | AppRecord;
 
 /** Describes how the service's API handles a field of an app. */
 interface Field {
-  /** The name of the field in request bodies. */
+  /** The name that the field has in the bodies of POST /app and PATCH /app. */
   readonly wire?: string;
-  /** The request that takes the field, if only one of POST /app and PATCH /app takes it. */
+  /** Absent if both POST /app and PATCH /app accept the field; otherwise the one that accepts it. */
   readonly only?: 'POST' | 'PATCH';
   /** True if the response of GET /app has the field, under the same name as in request bodies. */
   readonly isShown?: true;
   /** True if the field keeps its value in the service when the spec no longer has the field. */
   readonly isKept?: true;
-  /** The value that clears the field in the service when the spec no longer has the field. */
+  /** The value to send if the spec no longer has the field. It clears the field in the service. */
   readonly empty?: Json;
 }
 
@@ -55,7 +55,7 @@ const fields: Readonly<Record<string, Field>> = {
 };
 
 const isForCreation = (field: string) => field.startsWith('atCreation.');
-/** The paths of all app fields, except those under `atCreation`. */
+/** The paths in the spec of all app fields, except those under spec.atCreation. */
 const lasting = Object.keys(fields).filter((field) => !isForCreation(field));
 
 /** Maps the names of fields in the service's API to their paths in the spec, where the two differ. */
@@ -68,7 +68,7 @@ export function interfaceWords(): Readonly<Record<string, string>> {
 function valueAt(spec: HostedAppSpec, path: string): Json | undefined {
   let value: unknown = spec;
   for (const name of path.split('.')) value = isRecord(value) ? value[name] : undefined;
-  // The cast is safe: a spec is JSON.
+  // The cast is safe: a spec consists of JSON values.
   return value as Json | undefined;
 }
 
@@ -168,8 +168,8 @@ function shownIn(record: AppRecord | undefined, field: string): Json | undefined
 }
 
 /**
- * Returns the fields of the app as the service shows them. A value that the operator wrote after the read replaces the value
- * in the read.
+ * Returns the fields of the app as the service shows them. If the operator has written a field since the read, returns
+ * the written value instead.
  */
 function observed(item: ShownApp, pass: AppPass): Fields {
   const found = recordOf(item, pass);
@@ -196,7 +196,7 @@ function recordOf(item: ShownApp, { view }: AppPass): { record: AppRecord; begun
   return read?.item === undefined ? undefined : { record: read.item, begunAt: read.snapshot.begunAt };
 }
 
-/** Returns the settings of the app for status; undefined before the app was read. */
+/** Returns the settings of the app that status shows; undefined until the app was read. */
 export function settingsShown(item: ShownApp, pass: AppPass): HostedAppFacts['observed'] {
   const record = recordOf(item, pass)?.record;
   if (record === undefined) return undefined;
@@ -218,7 +218,7 @@ export function isHidden(field: string, pass: AppPass): boolean {
 /** The app fields that PATCH /app does not take. */
 const fixed = lasting.filter((field) => fields[field]?.only === 'POST');
 
-/** The rules by which the fields of an app are compared with the spec. */
+/** Rules for comparing the fields of an app in the service with the spec. */
 export const comparison = {
   desired,
   observed,
@@ -238,12 +238,12 @@ export const comparison = {
   creationOnly: (spec: HostedAppSpec) => Object.keys(definedIn(atCreation(spec))),
 } satisfies Partial<ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp>>;
 
-/** Builds the body of POST /app from these fields. */
+/** Translates fields of the spec to the body of POST /app, and adds the fields that are sent only at creation. */
 export function creationBodyOf(given: Fields, pass: AppPass): Readonly<Record<string, Json>> {
   return { ...bodyOf(given, pass), ...named({ ...given, ...atCreation(pass.spec) }) };
 }
 
-/** Builds the body of PATCH /app from these fields. */
+/** Translates fields of the spec to the body of PATCH /app. */
 export function bodyOf(given: Fields, { spec }: AppPass): Readonly<Record<string, Json>> {
   const isJob = Object.keys(given).some((field) => field.startsWith('jobConfig.'));
   return { ...named(given), ...(isJob && { jobConfig: jobConfig(spec) }) };

@@ -45,7 +45,7 @@ const Git = fields(
     namespace: text('The owner of the repository (API field: gitNamespace).', { min: 1, max: 256 }),
     repo: text('The name of the repository (API field: gitRepo).', { min: 1, max: 256 }),
     installationId: text(
-      'The id of the installation that lets the service read the repository; GitHub needs it (API field: gitInstallationId).',
+      'The id of the installation at the git provider that lets the service read the repository; required for GitHub (API field: gitInstallationId).',
       { min: 1, max: 128 },
     ).optional(),
   },
@@ -56,7 +56,7 @@ const Source = withRule(
     fields('Builds the app from source.', {
       git: Git.optional(),
       cliDeployment: flag("True if the service's CLI pushes the source (API field: isCliDeployment).").optional(),
-      contextDir: text('The folder of the source to build in. Default: ./', { max: 1024 }).optional(),
+      contextDir: text('The folder of the source in which the build runs. Default: ./', { max: 1024 }).optional(),
       dockerfilePath: text('The path of the Dockerfile. Default with preset CUSTOM: Dockerfile.', {
         min: 1,
         max: 1024,
@@ -104,13 +104,16 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
   ttlSecondsAfterFinished: count('Time for which a finished run is kept, in seconds.'),
   backoffLimit: integer('Number of times that a failed run is repeated.', { min: 0, max: 1_000_000 }).optional(),
   concurrency: fields(
-    "The setting that says whether runs of the job may overlap. The service's API documentation does not name this setting of jobConfig, so its name is given here.",
+    "The setting in jobConfig that says whether runs of the job can overlap. The service's API documentation does not give the name of this setting, so set both its name and its value.",
     {
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
-      value: text('The value of the setting. Digits are sent as a number, true and false as a boolean.', {
-        min: 1,
-        max: 256,
-      }),
+      value: text(
+        'The value of the setting. A value that consists of digits is sent as a number; true and false are sent as booleans.',
+        {
+          min: 1,
+          max: 256,
+        },
+      ),
     },
   ).optional(),
 });
@@ -123,14 +126,14 @@ const Database = fields('The size and settings of a database or service.', {
   }).optional(),
   withPersistence: flag('True to keep data on disk.').optional(),
   settings: mapOf(
-    'Settings of the database (API field: databaseSettings). A value of digits is sent as a number, true and false as a boolean.',
+    'Settings of the database (API field: databaseSettings). A value that consists of digits is sent as a number; true and false are sent as booleans.',
     text('The value of a database setting.', { max: 4096 }),
     { maxProperties: 100, maxKeyLength: 128 },
   ).optional(),
 });
 
 const AtCreation = fields(
-  'Fields that can be set only when the resource is created: the service cannot change them later, and does not show them.',
+  'Fields that can be set only when the resource is created, because the service can neither change them later nor show them.',
   {
     presetVersion: text('The version of the preset (API field: dockerPresetVersion).', { min: 1, max: 128 }).optional(),
     database: Database.optional(),
@@ -244,7 +247,7 @@ export const HostedAppFacts = facts({
   template: text('The template that the app was created from.', { max: 128 }).optional(),
   createdTime: time('Time at which the app was created in the service (API field: createdAt).').optional(),
   updatedTime: time('Time at which anybody last changed the app in the service (API field: updatedAt).').optional(),
-  observed: shown('The settings of the app that the service shows.', {
+  observed: shown('The settings of the app, as the service shows them.', {
     preset: text('The preset of the app (API field: dockerPreset).', { max: 64 }).optional(),
     port: integer('The port that the app listens on.', { min: 0, max: 65_535 }).optional(),
     useImage: flag('True if the app runs a pre-built image.').optional(),
@@ -266,15 +269,15 @@ export const HostedAppFacts = facts({
     { max: 100 },
   ).optional(),
   pendingChanges: listOf(
-    'Fields that were changed and whose change waits in each environment for the next deployment.',
+    'Fields whose change takes effect in each environment only with its next deployment.',
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
   pendingSinceMs: wholeNumber('Time at which the newest pending change was sent, in ms since 1970.').optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec with which the app was adopted. Changes that are still pending from that generation are applied at once with the next generation.',
+    'The generation of the spec at which the operator sent changes to the adopted app without applying them at once, although applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),
-  applyInDoubt: shown('A change that was sent with applyImmediately and has no answer.', {
+  applyInDoubt: shown('A change that was sent with applyImmediately and was not answered.', {
     digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),
     calls: integer('Number of times that the change was sent.', { min: 1, max: 100 }),
   }).optional(),

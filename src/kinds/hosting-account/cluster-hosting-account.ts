@@ -10,7 +10,7 @@ const labelName = text('The label.', { min: 1, max: 317 });
 const Expression = withRule(
   fields('A condition on one label of a namespace.', {
     key: labelName,
-    operator: choice('The comparison of the label with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
+    operator: choice('How the label is compared with the values.', ['In', 'NotIn', 'Exists', 'DoesNotExist']),
     values: listOf('The values to compare with, for In and NotIn.', labelValue, { max: 50 }).optional(),
   }),
   {

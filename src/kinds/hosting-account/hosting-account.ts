@@ -163,7 +163,7 @@ export const hostingAccount = defineKind<HostingAccountSpec, HostingAccountFacts
       name: 'POLICY',
       path: '.spec.lifecycle.managementPolicy',
       wide: true,
-      description: 'Observe if no resource of the account may change anything in the service.',
+      description: 'Manage or Observe. With Observe, no resource of this account changes anything in the service.',
     },
   ],
   selectable: ['.spec.externalId'],

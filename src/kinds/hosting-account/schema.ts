@@ -107,16 +107,16 @@ export const HostingAccountFacts = facts({
     solutions: listByKey('Solutions.', Solution, ['name'], { max: 100 }).optional(),
   }).optional(),
   intervals: listByKey(
-    'The times between two reads of each part of the service at present.',
-    shown('One component of the service, with its state.', {
-      name: text('The name of the part.', { max: 128 }),
+    'How often the operator currently reads lists and alert states from the service.',
+    shown('What the operator reads, and how often.', {
+      name: text('What the operator reads: lists, or alert states.', { max: 128 }),
       seconds: integer('The time between two reads, in seconds.', { min: 0, max: 1_000_000 }),
     }),
     ['name'],
     { max: 100 },
   ).optional(),
   budget: shown(
-    'The limits of requests and their expected use. This field is written only when something else in status changes; the metrics are always current.',
+    'The limits of requests, and how many requests are expected. This field is updated only when something else in status changes; the metrics are always current.',
     {
       requestsPerSecond: integer('Maximum number of requests per second, from spec.budget.', {
         min: 0,
@@ -143,7 +143,7 @@ export const HostingAccountFacts = facts({
     { max: 20 },
   ).optional(),
   orphans: listOf(
-    'Objects in the service that the operator created, as their descriptions say, but that belong to no resource. The operator searches only lists that some resource needs, and only reports these objects.',
+    'Objects in the service that carry the mark of this operator but belong to no resource. The operator leaves these objects unchanged. It finds them only in lists that it reads for some resource anyway.',
     shown('One object.', {
       type: text('The type of the object, such as alert.', { max: 63 }),
       externalId: text('The id of the object.', { max: 128 }),
@@ -151,9 +151,12 @@ export const HostingAccountFacts = facts({
     }),
     { max: 50 },
   ).optional(),
-  lastHandledAcceptMissing: text('The newest value of the annotation apphosting.dev/accept-missing that was handled.', {
-    max: 300,
-  }).optional(),
+  lastHandledAcceptMissing: text(
+    'The newest value of the annotation apphosting.dev/accept-missing that the operator has handled.',
+    {
+      max: 300,
+    },
+  ).optional(),
 });
 export type HostingAccountFacts = z.output<typeof HostingAccountFacts>;
 

@@ -1,10 +1,11 @@
 /**
  * Restricts which environments a member may reach.
  *
- * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only for
- * `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, no environment is added to the list, and no
- * environment of the spec is removed from it. While a reference does not resolve, nothing is sent, except to restore the
- * restriction after the service shows full access.
+ * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only
+ * for `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, the operator adds no environment
+ * that the spec did not name when it was applied, and removes none that it named. While a reference does not resolve,
+ * nothing is sent. The last two rules do not apply when the service shows full access and the operator restores the
+ * restriction.
  *
  * Why: docs/design/member-access.md
  */
@@ -59,7 +60,7 @@ function step(pass: AccessPass): AccessStep {
 
 /**
  * Gives the member full access by sending the empty list, because spec.access is Full. While the resource exists, the
- * empty list is sent in no other case.
+ * operator sends the empty list only in this case.
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (allowed.length === 0) return settled(pass, []);
@@ -73,7 +74,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
-    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent, so that the access does not become wider`;
+    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent until it has an id`;
     return { is: 'wait', reason: 'ReferenceNotReady', message };
   }
   const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));
@@ -82,7 +83,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   const isAsWanted = sameIds(target, allowed);
   const unseen = unseenIn(pass, ids).filter((id) => !isAsWanted || !allowed.includes(id));
   if (unseen.length > 0) {
-    const message = `the service shows no environment ${unseen.join(', ')}; nothing is sent until the service shows it or the spec changes`;
+    const message = `the service does not list environment ${unseen.join(', ')}; nothing is sent until the service lists it or the spec changes`;
     return { is: 'wait', reason: 'EnvironmentNotFound', message };
   }
   if (isAsWanted) return settled(pass, ids);
@@ -96,11 +97,14 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} refers to environment ${ids.join(', ')} now, and referred to another one when this spec was applied; nothing is sent until the spec is edited, for example to name the environment by externalId`;
+  const message = `${named(moved)} now manages environment ${ids.join(', ')}, but managed another one when this spec was applied; nothing is sent until this spec is edited, for example to name the environment by externalId`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
-/** Leaves out ids that the service refused and that the spec does not name, if their environments are proved gone. */
+/**
+ * If the service refused the list of environments, sends it again without those environments that are proved gone.
+ * These are never environments that the spec names.
+ */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
   const { refusedAt } = notes;
@@ -115,8 +119,8 @@ function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | 
 }
 
 /**
- * Restores the restriction if the service shows full access although the spec restricts the member. Sends only existing
- * environments whose references resolve.
+ * Restores the restriction if the service shows full access although the spec restricts the member. Environments that
+ * do not exist and references that do not resolve are left out of the list that is sent.
  */
 function close(pass: AccessPass): AccessStep {
   const { externalId: membershipId } = pass.spec;
@@ -125,17 +129,17 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // Accept a reference that now resolves to another environment: access to one wrong environment is still less than full
-  // access.
+  // A reference may now resolve to another environment than before. Put that environment into the list all the same:
+  // access to one wrong environment is still less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
-    const message = `member ${membershipId} has full access although the spec restricts it, and none of the environments in spec.environmentRefs exists any more. An empty list would mean full access, so nothing is sent; add an environment that exists`;
+    const message = `member ${membershipId} has full access although the spec restricts the access, and none of the environments in spec.environmentRefs exists. Nothing is sent, because an empty list means full access; add an environment that exists`;
     return { is: 'stall', reason: 'AccessWiderThanSpec', message };
   }
   const isWhole = unresolved.length === 0 && target.length === ids.length;
   const step = restrictTo(pass, target, { ids: target, isWhole });
   if (step.is !== 'call') return step;
-  const note = `member ${membershipId} had full access although the spec restricts it; the operator restricts the access to ${target.join(', ')} again`;
+  const note = `member ${membershipId} had full access although the spec restricts the access; the operator restricts the access to ${target.join(', ')} again`;
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
@@ -158,9 +162,9 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not show whether the service refused the restriction, or whether the response was lost. In either
-    // case it is not certain that this resource made the restriction.
-    return { is: 'release', stays: `${stays}, because this resource is not known to have restricted the access` };
+    // Status does not show whether the service refused the request to restrict the member, or whether its response was
+    // lost. Either way, it is not certain that this resource restricted the member's access.
+    return { is: 'release', stays: `${stays}, because it is not certain that this resource restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
@@ -184,8 +188,8 @@ function leave(pass: AccessPass): AccessStep {
 // from the response.
 
 /**
- * Restricts the member to a list of environments. `ids` are the environments in the list that the spec names; `isWhole` is
- * false if the spec names other environments, too.
+ * Restricts the member to the environments in `target`. `ids` are those of them that the spec names. `isWhole` is true
+ * if `ids` are all the environments that the spec names.
  */
 function restrictTo(
   pass: AccessPass,
@@ -265,19 +269,19 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what to do after the service refused the list of environments, or after the response was lost. */
+/** Decides what to do if the service refused the member's list of environments, or if its response was lost. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;
   if (is === 'inDoubt') {
-    const again = `${failure}; the operator reads the access before it sends the list again`;
+    const again = `${failure}; the operator reads the member's access before it sends the change again`;
     return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const isRefused = isNo(refusal) || is === 'notFound';
   const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
   if (unknown.length === 0) return undefined;
   const { account, monotonicMs: refusedAt } = pass;
-  const maybe = `${failure}; environment ${unknown.join(', ')}, which the spec does not name, may be gone; the operator leaves it out if the next list of environments does not show it either`;
+  const maybe = `${failure}; the service does not list environment ${unknown.join(', ')}. If the next list of environments lacks it, too, the operator sends the change without it`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
 }
 
@@ -306,7 +310,7 @@ export const memberAccess = defineKind<MemberAccessSpec, MemberAccessFacts>({
   holds: true,
   columns: [
     { name: 'ACCESS', path: '.spec.access', description: 'The access that the spec asks for.' },
-    { name: 'IN-EFFECT', path: '.status.access', description: 'The access that the service shows.' },
+    { name: 'IN-EFFECT', path: '.status.access', description: 'The access of the member in the service.' },
   ],
   selectable: ['.spec.externalId', '.spec.access', '.status.access'],
   needs: ({ environmentRefs = [] }) => ({

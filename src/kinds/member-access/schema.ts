@@ -24,7 +24,7 @@ const Fields = specInAccount('The environments that a member may see and use.', 
     { max: 500 },
   ).optional(),
   onServiceAdd: choice(
-    'What to do with environments that the service adds to the list because the member created them. Default: Keep.',
+    "What to do with environments that somebody else, or the service itself, adds to the member's list. The service adds the environments that a restricted member creates. Default: Keep.",
     ['Keep', 'Remove'],
   ).optional(),
   lifecycle: lifecycle({
@@ -41,7 +41,7 @@ const Fields = specInAccount('The environments that a member may see and use.', 
 export const MemberAccessSpec = withRule(Fields, {
   rule: "(self.access == 'Restricted') == (has(self.environmentRefs) && self.environmentRefs.size() > 0)",
   message:
-    'access: Restricted needs at least one entry in environmentRefs, and access: Full none, because the service treats an empty list as full access',
+    'access: Restricted needs at least one entry in environmentRefs, and access: Full must have none, because the service treats an empty list as full access',
   fieldPath: '.environmentRefs',
   check: ({ access, environmentRefs = [] }) => (access === 'Restricted') === environmentRefs.length > 0,
 });
@@ -52,12 +52,14 @@ const ids = (description: string) =>
 
 /** The status fields of a MemberAccess. */
 export const MemberAccessFacts = facts({
-  access: text('The access that the service shows: Full or Restricted.', { max: 32 }).optional(),
+  access: text('The access of the member in the service: Full or Restricted.', { max: 32 }).optional(),
   environmentIds: ids('The environments that the service allows the member to use (API field: allowedAppEnvIds).'),
-  setAppEnvIds: ids('The environments that this resource allowed, according to the spec that was last applied.'),
+  setAppEnvIds: ids('The environments that the spec named when it was last applied.'),
   askedAppEnvIds: ids(
-    'Other environments that this resource, or an earlier one for the same member, requested. If the service shows one that the spec does not name, the operator removes it from the list.',
+    "Environments that this resource, or an earlier MemberAccess of the same member, once requested. If such an environment is in the member's list but not in the spec, the operator removes it from the list.",
   ),
-  serviceAddedEnvironmentIds: ids('The environments that somebody else, or the service itself, allowed the member.'),
+  serviceAddedEnvironmentIds: ids(
+    "Environments that somebody else, or the service itself, added to the member's list.",
+  ),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;

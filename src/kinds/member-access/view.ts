@@ -1,6 +1,6 @@
 /**
- * Computes the environments of a member: those in the spec, those that were requested before, those in the service, and those
- * for status.
+ * Computes lists of environments for a member: the environments in the spec, those that were requested before, those in
+ * the service, and those that status shows.
  */
 import { unlessEmpty } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -28,8 +28,8 @@ export function wantedOf(pass: AccessPass) {
 }
 
 /**
- * Returns the member's list of environments as the service shows it; undefined before the first read. A list that the operator
- * wrote after the read replaces the list in the read.
+ * Returns the member's list of environments as the service shows it; undefined before the first read. If the operator
+ * has written the list since the read, returns the written list instead.
  */
 export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   const seen = pass.view.one(readAccess(pass), pass.spec.externalId);
@@ -39,7 +39,10 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
   return isOlder && Array.isArray(own) ? own.map(String) : seen.item.allowedAppEnvIds;
 }
 
-/** True if the spec changed since it was last applied. Only then does the spec add or remove environments. */
+/**
+ * True if the spec changed since it was last applied. A reference that resolves to another environment without such a
+ * change must not widen the member's access.
+ */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
 }
@@ -52,7 +55,10 @@ export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] 
   return { set, asked };
 }
 
-/** Returns the status fields to write once the list in the service contains every environment of the spec. */
+/**
+ * Returns the status fields to write once the member's list of environments in the service contains every environment
+ * of the spec.
+ */
 export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAccessFacts {
   const { set, asked } = remembered(pass.memory.facts);
   const kept = isEdited(pass) ? ids : union(set, ids);
@@ -76,8 +82,8 @@ export function inherited(pass: AccessPass, owner: string | undefined): MemberAc
 }
 
 /**
- * Returns the list of environments to send for a member: those of the spec and, unless onServiceAdd is Remove, those
- * that somebody else added to the list.
+ * Returns the list of environments to which a member of the account gets access: those of the spec and, unless
+ * onServiceAdd is Remove, those that somebody else added in the service.
  */
 export function targetOf(pass: AccessPass, ids: readonly string[], allowed: readonly string[]): readonly string[] {
   const { set, asked } = remembered(pass.memory.facts);
@@ -120,7 +126,7 @@ export function show(pass: AccessPass): Showing<MemberAccessFacts> {
       environmentIds: unlessEmpty(allowed.toSorted()),
       serviceAddedEnvironmentIds: unlessEmpty(added),
     },
-    conditions: [widerCondition(isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
+    conditions: [widerCondition(isRestricted, isWider), ...(isRestricted ? [addedCondition(kept), enforced] : [])],
     drift: differs ? [{ field: 'environments', desired: inWords(target), observed: inWords(allowed) }] : [],
     notices: noticesOf(pass, kept),
   };
@@ -137,25 +143,30 @@ function noticesOf({ memory, spec }: AccessPass, kept: readonly string[]): reado
   const told = memory.facts.serviceAddedEnvironmentIds ?? [];
   const news = kept.filter((id) => !told.includes(id));
   if (news.length === 0) return [];
-  const note = `member ${spec.externalId} may also use ${news.join(', ')}: the spec does not name these environments, and this resource is not known to have added them; they are kept, because onServiceAdd is Keep`;
+  const note = `member ${spec.externalId} may also use ${news.join(', ')}, although the spec does not name these environments; the operator leaves this access in place, because onServiceAdd is Keep`;
   return [{ type: 'Warning', reason: 'AddedByOthers', note }];
 }
 
-function widerCondition(isWider: boolean): OwnCondition {
+function widerCondition(isRestricted: boolean, isWider: boolean): OwnCondition {
   const wider = about('AccessWiderThanSpec');
   return isWider
-    ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts it')
+    ? wider.yes('AccessWiderThanSpec', 'the member has full access although the spec restricts the access')
     : wider.no(
         'AsSpecified',
-        'the member does not have full access, or the spec allows full access; status.serviceAddedEnvironmentIds lists the environments that others added',
+        isRestricted
+          ? 'the access of the member is restricted, as the spec says'
+          : 'the spec gives the member full access',
       );
 }
 
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
   if (kept.length === 0)
-    return added.no('NothingAdded', "the operator keeps no environments that others added to the member's list");
-  const message = `${kept.join(', ')} stays allowed although the spec does not name it, because onServiceAdd is Keep; others, the service itself or a deleted resource allowed it. To remove an environment, set onServiceAdd: Remove, or add the environment to the spec and remove it again`;
+    return added.no(
+      'NothingAdded',
+      "nobody else has added environments to the member's list, or onServiceAdd is Remove",
+    );
+  const message = `the member may also use ${kept.join(', ')}, which the spec does not name: with onServiceAdd: Keep, the operator removes only environments that were in the spec before. To remove one of these, add it to spec.environmentRefs and then take it out; to remove all, set onServiceAdd: Remove`;
   return added.yes('AddedByOthers', message);
 }
 
@@ -165,5 +176,5 @@ function addedCondition(kept: readonly string[]): OwnCondition {
  */
 const enforced = about('Enforced').unknown(
   'FeatureNotShown',
-  "the service's API does not show whether the account enforces member access; if it does not, every member has full access",
+  "the service's API does not show whether the account enforces member access; an account that does not enforce it gives every member full access",
 );

@@ -64,7 +64,10 @@ function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined 
   return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
 }
 
-/** Checks an environment that the spec names by its id: the account must allow adoption, and must show the environment. */
+/**
+ * If the spec gives the environment by its id, checks that adoption is allowed, and that the account lists the
+ * environment.
+ */
 function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   const { spec, memory, account, view } = pass;
   const appEnvId = spec.environmentRef.externalId;
@@ -80,7 +83,7 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
   if (seen === undefined) return readOf(pass, list);
   if (seen.item !== undefined) return undefined;
   if (seen.snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const message = `account ${account.accountId} does not list environment ${appEnvId}; the alert is created as soon as it is listed`;
+  const message = `account ${account.accountId} does not list environment ${appEnvId}; the operator creates the alert once the environment is listed`;
   return { is: 'wait', reason: 'EnvironmentNotFound', message };
 }
 
@@ -193,7 +196,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       name: 'SINCE',
       path: '.status.stateChangeTime',
       type: 'date',
-      description: 'Time since the current state was first seen.',
+      description: 'How long ago the current state was first seen.',
     },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {
@@ -201,7 +204,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
       path: '.status.stateObservedTime',
       type: 'date',
       wide: true,
-      description: 'Time since the state of the alert was last confirmed, exact to about one hour.',
+      description: 'How long ago the state of the alert was last confirmed; this time is updated about once an hour.',
     },
     { name: 'ENVIRONMENT', path: '.status.environmentId', wide: true, description: 'The id of the environment.' },
   ],

@@ -97,7 +97,7 @@ export const MetricAlertFacts = facts({
   previousState: text('The previous state of the alert.', { max: 32 }).optional(),
   stateChangeTime: time('Time at which the current state of the alert was first seen.').optional(),
   stateObservedTime: time(
-    'Time at which the state of the alert was last confirmed, updated about once an hour. If nothing confirms the state for an hour, or for three refreshes if these take longer, the condition Firing has the reason StateStale.',
+    'Time at which the state of the alert was last confirmed, updated about once an hour. If more than one hour and more than three refresh intervals have passed since then, the condition Firing has the reason StateStale.',
   ).optional(),
 });
 export type MetricAlertFacts = z.output<typeof MetricAlertFacts>;

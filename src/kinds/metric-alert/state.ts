@@ -10,8 +10,8 @@ export type AlertPass = Pass<MetricAlertSpec, MetricAlertFacts>;
 const fires = about('Firing');
 
 /**
- * Maps each alert state in the service's API documentation to the condition `Firing`. For any other state, the condition is
- * Unknown.
+ * Maps each alert state in the service's API documentation to the status of the condition `Firing`. For any other alert
+ * state, this status is Unknown.
  */
 const states: ReadonlyMap<string, OwnCondition> = new Map([
   ['Firing', fires.yes('Firing', 'the condition of the alert is met and notifications were sent')],
@@ -69,11 +69,13 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
   const observed = Number.isNaN(seenMs) ? undefined : isoSeconds(seenMs);
   const { state, previousState = known } = newest;
   if (state === known) {
-    // Each write of status costs a request. So update the time only if it is missing, or if the state would count as stale.
+    // Each write of status costs a request. So write a new time only if status has none, or if the alert's state would
+    // count as stale with the old time.
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }
-  // If another client refreshed the state first, the service reports the current state as the previous state, too.
+  // If another client refreshed the state first, the service reports the current state as the previous state, too. In
+  // this case, the state in status was the previous one.
   return {
     state,
     previousState: previousState === state ? known : previousState,
@@ -92,8 +94,8 @@ function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefin
 }
 
 /**
- * Returns the latest time at which the alert is known to have been in its recorded state: when the state was last
- * confirmed or, if status lacks that time, when the operator noticed the change of state.
+ * Returns the time when the alert was last known to be in the recorded state. This is the time when the state was last
+ * confirmed. If status lacks that time, it is the time when the operator noticed the change to this state.
  */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
@@ -120,10 +122,10 @@ export function firing(pass: AlertPass, item: AlertItem | undefined, live: LiveS
     return fires.unknown('AlertPaused', 'the alert is not enabled, so the service does not evaluate it');
   const { state } = live;
   if (isStale(pass, live)) {
-    const message = `the alert state ${state ?? ''} dates from ${heldAt(live)}, and the service has shown no newer state since`;
+    const message = `the alert was last known to be in state ${state ?? ''} at ${heldAt(live)}; the service has reported no newer state since`;
     return fires.unknown('StateStale', message);
   }
   if (state === undefined) return fires.unknown('NotRefreshed', 'the operator has not read the state of the alert yet');
-  const unknown = () => fires.unknown('UnknownAlertState', `the service shows the unknown alert state "${state}"`);
+  const unknown = () => fires.unknown('UnknownAlertState', `the service reports the unknown alert state "${state}"`);
   return states.get(state) ?? unknown();
 }

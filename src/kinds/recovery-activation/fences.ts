@@ -62,7 +62,8 @@ function confirmation(pass: ActivationPass, { source }: SeenProtection): Fence |
   const appName = source?.appName ?? remembered?.appName;
   const environmentName = source?.environmentName ?? remembered?.environmentName;
   if (appName === undefined || environmentName === undefined) {
-    const message = 'the service does not show the names of the source, so spec.confirmation cannot be checked';
+    const message =
+      'the service does not show the names of the source app and environment, so spec.confirmation cannot be checked';
     return notYet('ConfirmationMismatch', message);
   }
   if (pass.spec.confirmation === `${appName}/${environmentName}`) return undefined;
@@ -88,12 +89,12 @@ function another(pass: ActivationPass, configuration: ConfigurationItem): Fence 
  * has then taken the request for a repeated one, and has begun no new operation.
  */
 export function sameRequest(operationId: string): string {
-  return `operation ${operationId}, which spec.afterOperationId names, was started by this request itself; to ask for another activation, raise spec.attempt`;
+  return `the service took this request for a repeat of the request that began operation ${operationId} (spec.afterOperationId), and began no new operation; to activate again, create a new RecoveryActivation with a higher spec.attempt`;
 }
 
 /** Returns the part of a message that tells users how to activate a configuration again after an earlier activation. */
 function howToFollow(operationId = "the operation's id"): string {
-  return `to activate the configuration again, set spec.afterOperationId to ${operationId}`;
+  return `to activate the configuration again, create a new RecoveryActivation whose spec.afterOperationId is ${operationId}`;
 }
 
 /**
@@ -105,11 +106,11 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== afterOperationId) {
     const { operationId } = activationResult;
-    return `operation ${operationId ?? '(not shown)'} activated the configuration; ${howToFollow(operationId)}`;
+    return `operation ${operationId ?? '(id unknown)'} activated the configuration; ${howToFollow(operationId)}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {
-    return `activation ${active.operationId ?? '(id not shown)'} is under way`;
+    return `activation ${active.operationId ?? '(id unknown)'} is under way`;
   }
   const others = activities.filter(
     (activity) =>
@@ -117,14 +118,15 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   );
   const earlier = others.find(({ operationId }) => operationId !== undefined);
   if (earlier === undefined) return nameless(pass, configuration, others);
-  const what = `the history shows activation ${earlier.operationId}`;
+  const what = `the history of the configuration lists activation ${earlier.operationId}`;
   const named = operationIn(configuration, afterOperationId);
   const mayBeNamed = activationResult === undefined && (named === undefined || wasOverBefore(named, earlier));
   if (mayBeNamed) return `${what}; ${howToFollow(earlier.operationId)}`;
-  return `${what}, and does not show that this activation was over before ${afterOperationId} (spec.afterOperationId) began; create a new resource when this activation has ended, or, if the service shows no end, ${anew}`;
+  return `${what}, and it is not known whether this activation ended before operation ${afterOperationId} (spec.afterOperationId) began. When this activation has ended, create a new resource; if the service shows no end, ${anew}`;
 }
 
-const anew = 'create a DisasterReset, which deletes all recovery points, and raise spec.enrollment of the protection';
+const anew =
+  'create a DisasterReset (which deletes all recovery points), then raise spec.enrollment of the DisasterProtection';
 
 /**
  * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. An
@@ -173,8 +175,8 @@ function nameless(
   const isLast = all.every((one) => one.id === spec.afterOperationId || isBehind(one, named));
   const way = isLast
     ? `to activate again, ${anew}`
-    : 'put the operation id of the last RecoveryActivation into spec.afterOperationId';
-  return `the history shows an activation without an id, which may have made an environment live; ${way}`;
+    : 'to activate again, create a new RecoveryActivation with spec.afterOperationId set to status.externalId of the last RecoveryActivation';
+  return `the history of the configuration lists an activation without an id, so a recovered environment may already be live; ${way}`;
 }
 
 function cutoffOf({ spec }: Related): string | undefined {
@@ -200,8 +202,9 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   if (other === undefined) return undefined;
   if (other.id !== undefined)
     return `the service accepted ${other.name} as operation ${other.id}; ${howToFollow(other.id)}`;
-  const instead = 'check in the service how that activation ended; to activate again, delete that RecoveryActivation';
-  return `the service accepted ${other.name}, and does not show its operation; ${instead}`;
+  const instead =
+    'check in the service how that activation ended. To activate again, delete that RecoveryActivation, then create a new one';
+  return `the service accepted ${other.name}, but does not list the operation; ${instead}`;
 }
 
 /**
@@ -226,7 +229,8 @@ function destination(spec: RecoveryActivationSpec, configuration: ConfigurationI
   if (!isWarm(configuration)) return undefined;
   const { warmDestination } = configuration;
   if (warmDestination === undefined) {
-    const message = 'the service does not show the warm destination, so spec.target cannot be checked';
+    const message =
+      'the service does not show which names the recovered environment must have, so spec.target cannot be checked';
     return never('DestinationMismatch', message);
   }
   const { envName, appName, createNewApp } = namesOf(spec);
@@ -250,7 +254,7 @@ function destinationInWords(destination: DestinationNames): string {
  */
 function point({ spec }: ActivationPass, { point: live }: SeenProtection): Fence | undefined {
   const { pointId, cutoffTime, configurationGeneration } = spec.recoveryPoint;
-  if (live === undefined) return never('Superseded', `the service does not list recovery point ${pointId} any more`);
+  if (live === undefined) return never('Superseded', `the service no longer lists recovery point ${pointId}`);
   if (live.cutoffAt !== cutoffTime) {
     const message = `the cutoff time of recovery point ${pointId} is ${live.cutoffAt}, but the spec has ${cutoffTime}`;
     return never('Superseded', message);

@@ -85,7 +85,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   if (unseen !== undefined) return unseen;
   if (isSeen && !mayBeLive(pass, configuration)) return vanished(pass, seen);
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted ${id === undefined ? 'the activation' : `operation ${id}`}${stage} and does not show the result; check in the service whether environment "${namesOf(pass.spec).envName}" is live`;
+  const message = `the service accepted the activation${id === undefined ? '' : ` as operation ${id}`}${stage}, but does not show the result; check in the service whether environment "${namesOf(pass.spec).envName}" is live`;
   return { is: 'wait', reason: 'NotDisclosed', message, conditions: [notTold] };
 }
 
@@ -121,10 +121,11 @@ function working(configuration: ConfigurationItem, id: string): string {
   const work = `the service works on operation ${id}${phase === undefined ? '' : ` (${phase})`}`;
   if (failedSteps === 0) return work;
   const failing = `${work}; ${failedSteps} steps in a row have failed`;
-  if (isWarm(configuration)) return `${failing}; if the operation does not recover, a DisasterReset ends it`;
+  if (isWarm(configuration))
+    return `${failing}; if the steps keep failing, create a DisasterReset to end the operation`;
   return failedSteps < discardAfterSteps
-    ? `${failing}; after ${discardAfterSteps} failed steps in a row a discard may be possible`
-    : `${failing}; a discard may be possible: to ask for the discard, create an ActivationDiscard`;
+    ? `${failing}; after ${discardAfterSteps} failed steps in a row, the service may accept an ActivationDiscard`
+    : `${failing}; to end the activation, create an ActivationDiscard, which the service may accept now`;
 }
 
 /**
@@ -148,18 +149,18 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   const isOtherPoint = result.pointId !== undefined && result.pointId !== pass.spec.recoveryPoint.pointId;
   const isOurs = ownership === 'Created' || (!isOtherPoint && namesMatch(pass.spec, result, seen.source));
   if (isOurs === true) return promoted(pass, result);
-  const which = `operation ${result.operationId ?? '(not shown)'} activated the configuration`;
+  const which = `operation ${result.operationId ?? '(id unknown)'} activated the configuration`;
   if (isOurs === undefined) {
-    const message = `${which}; the service does not show the names of the recovered environment, and no answer named the operation, so it is not known if this request began the operation`;
+    const message = `${which}; it is not known if this request began the operation, because no answer of the service named the operation, and the service does not show the names of the recovered environment`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
-  const message = `${which}, but its recovery point, or its names for the recovered app and environment, differ from the spec`;
+  const message = `${which}, but the recovery point or the names of the recovered app and environment differ from the spec`;
   return id === undefined ? undefined : ended(pass, never('Superseded', message));
 }
 
 function promoted(pass: ActivationPass, result: Result): ActivationStep {
   const facts = { ...pass.memory.facts, result: resultFacts(result) };
-  const message = `environment ${result.targetAppEnvId ?? '(not shown)'} is live`;
+  const message = `environment ${result.targetAppEnvId ?? '(id unknown)'} is live`;
   const isNew = pass.memory.id === undefined && result.operationId !== undefined;
   const more = { facts, ...(isNew && { id: result.operationId, ownership: 'Presumed' as const }) };
   const end = ended(pass, { is: 'ready', reason: 'Succeeded', message }, more);
@@ -176,18 +177,18 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const name = id === undefined ? 'the activation' : `operation ${id}`;
   const message =
     seen.configuration === undefined
-      ? `the service no longer shows the configuration, nor ${name}; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
+      ? `the service no longer lists the configuration, so the result of ${name} is not known; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
       : `the service is no longer working on ${name}, but shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
   const unsure = provenTwice(
     pass,
     seen.snapshot,
     'InProgress',
-    `${message}; the operator reads the service once more before the activation counts as ended`,
+    `${message}; the operator confirms this with a second read of the service`,
     apartMs,
   );
   if (unsure !== undefined) return unsure;
-  const again = 'to try again, raise spec.attempt: the service answers the same request with the same operation';
+  const again = 'to try again, create a new RecoveryActivation with a higher spec.attempt';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
   // The activation may have made the environment live before the configuration was removed. So the outcome is unknown.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
@@ -230,7 +231,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   conditions: ({ memory }) => [
     memory.facts.result === undefined
-      ? promotion.no('NotPromoted', 'the service shows no result of this activation')
+      ? promotion.no('NotPromoted', 'the service has not reported a result of this activation')
       : promotion.yes('Promoted', 'the recovered environment is live'),
   ],
   untoldConditions: [notTold],

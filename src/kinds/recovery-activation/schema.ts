@@ -12,7 +12,7 @@ const RecoveryPoint = fields(
     pointId: text('The id of the recovery point: 64 hex digits.', { min: 64, max: 64, pattern: '^[0-9a-fA-F]{64}$' }),
     cutoffTime: moment('Time up to which data is recovered, as in status.recoveryPoints (API field: cutoffAt).'),
     configurationGeneration: wholeNumber(
-      'The generation of the configuration when the point was listed (API field: expectedGeneration).',
+      'The generation of the configuration when the service listed the recovery point (API field: expectedGeneration).',
     ),
   },
 );
@@ -26,14 +26,16 @@ export const RecoveryActivationSpec = recovery.once(
     'The recovery point to activate, the names of the recovered environment, and the time until which the request may be sent.',
     {
       protectionRef: objectRef('The DisasterProtection in this namespace whose environment is recovered.'),
-      configurationId: serviceId('The id that the configuration must have for the request to be sent.'),
+      configurationId: serviceId(
+        'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
+      ),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(
         'The names for the recovered environment. For a warm protection, copy status.warmDestination.',
       ),
       acknowledgements: recovery
         .acknowledgements(
-          'The risks that you accept. WriterSafety: the source may still write data, if the service cannot stop the source. The service then refuses an activation without this acknowledgement (API field: writerSafetyAcknowledged).',
+          'The risks that you accept. WriterSafety: if the service cannot stop the source, the source may still write data. The service then refuses an activation without this acknowledgement (API field: writerSafetyAcknowledged).',
           ['WriterSafety'],
         )
         .optional(),
@@ -44,7 +46,9 @@ export const RecoveryActivationSpec = recovery.once(
       validUntil: moment(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
-      afterOperationId: serviceId('The id of the last activation, which must be given to activate again.').optional(),
+      afterOperationId: serviceId(
+        'The operation id of the last activation. Required to activate the same configuration again.',
+      ).optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
         { min: 1, max: 1000 },
@@ -67,7 +71,8 @@ export const identity = {
   plural: 'recoveryactivations',
   shortNames: ['ractiv'],
   ...recovery.request,
-  summary: 'Recovers a protected environment from one recovery point and makes the result live, once.',
+  summary:
+    'Recovers a protected environment from one recovery point and makes the recovered environment live. The request is carried out only once.',
   spec: RecoveryActivationSpec,
   facts: RecoveryActivationFacts,
   idWord: 'operationId',
@@ -76,9 +81,14 @@ export const identity = {
     {
       name: 'PROMOTED',
       path: '.status.conditions[?(@.type=="Promoted")].status',
-      description: 'True once the result is live.',
+      description: 'True once the recovered environment is live.',
     },
-    { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'Time after which nothing is sent.' },
+    {
+      name: 'VALID-UNTIL',
+      path: '.spec.validUntil',
+      wide: true,
+      description: 'Time after which the request is not sent.',
+    },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

@@ -82,7 +82,10 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never('Superseded', `the configuration has generation ${configuration.generation}, not the requested one`);
+    return never(
+      'Superseded',
+      `the configuration has generation ${configuration.generation}, which is not the generation in the request`,
+    );
   }
   return busy(pass, configuration);
 }
@@ -112,7 +115,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   }
   if (operation.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
-  const message = `the service accepted the validation as operation ${id ?? ''}${stage} and has not shown its end yet`;
+  const message = `the service accepted the validation as operation ${id ?? ''}${stage}, but has not reported an end yet`;
   const isActive = configuration !== undefined && activeIdOf(configuration) === id;
   const { phase = memory.facts.stage } = operation;
   const hasMoved = isActive || phase !== memory.facts.stage;
@@ -120,7 +123,7 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   if (snapshot.begunAt < quietSince + patienceMs) {
     return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
   }
-  const silent = `the service lists operation ${id ?? ''}${stage} and shows neither an end nor an outcome; check in the service how the operation ended`;
+  const silent = `the service lists operation ${id ?? ''}${stage} as no longer active, but shows neither an end nor an outcome; check in the service how the operation ended`;
   return ended(pass, never('UnknownState', silent));
 }
 
@@ -133,7 +136,7 @@ function endOf(operation: DrOperation): End {
   if (outcome !== undefined && /^succe(eded|ss|ssful)$/i.test(outcome)) {
     return { is: 'ready', reason: 'Succeeded', message: 'the recovery worked in isolation' };
   }
-  const said = outcome === undefined ? 'the service does not show the outcome' : `the service says: ${outcome}`;
+  const said = outcome === undefined ? 'the service does not report the outcome' : `the service says: ${outcome}`;
   if (outcome !== undefined && /^superseded$/i.test(outcome)) {
     const why =
       'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
@@ -181,11 +184,14 @@ const scheduled = about('Scheduled');
 /** Builds the condition `Scheduled`, which says if the service also runs validations by schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
-    return scheduled.unknown('NotDisclosed', 'the service does not show whether validations run by schedule');
+    return scheduled.unknown('NotDisclosed', 'the service does not show whether it runs validations on a schedule');
   }
   return isEstablished
-    ? scheduled.yes('ScheduleEstablished', 'validations also run by schedule, which stays as it is')
-    : scheduled.no('NoSchedule', 'validations of this configuration do not run by schedule yet');
+    ? scheduled.yes(
+        'ScheduleEstablished',
+        'the service also runs validations on a schedule; this validation does not change the schedule',
+      )
+    : scheduled.no('NoSchedule', 'the service does not run validations of this configuration on a schedule yet');
 }
 
 const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {

@@ -6,8 +6,8 @@ import * as recovery from '../recovery/schema.ts';
 
 /** The spec of a RecoveryValidation, which tries out a recovery once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
-  specInAccount('The protection whose recovery is tried out.', {
-    protectionRef: objectRef('The DisasterProtection in this namespace whose recovery is tried out.'),
+  specInAccount('The protection for which a recovery is tried out.', {
+    protectionRef: objectRef('The DisasterProtection in this namespace for which a recovery is tried out.'),
     runId: ownName('A text that distinguishes this validation from earlier validations of the protection.', {
       max: 253,
     }).optional(),
@@ -29,7 +29,8 @@ export const identity = {
   plural: 'recoveryvalidations',
   shortNames: ['rvalid'],
   ...recovery.request,
-  summary: 'Tries out a recovery once, in isolation. The validation may cost money, and changes nothing that is live.',
+  summary:
+    'Tries out a recovery once, in isolation. The validation can cost money. It does not change any live environment.',
   spec: RecoveryValidationSpec,
   facts: RecoveryValidationFacts,
   idWord: 'operationId',

@@ -32,12 +32,18 @@ export function notYet(reason: Reason, message: string): Fence {
  * it was allowed to send it.
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
-  const flag = power === 'activation' ? '--enable-activation' : '--enable-account-reset';
-  if (powers?.[power] !== true || !powers.activation)
-    return never('ActivationDisabled', `the operator runs without ${flag}; this request is never sent`);
+  const missing = [
+    ...(powers?.activation === true ? [] : ['--enable-activation']),
+    ...(power === 'accountReset' && powers?.accountReset !== true ? ['--enable-account-reset'] : []),
+  ];
+  if (powers === undefined || missing.length > 0) {
+    const flags = missing.join(' and ');
+    const message = `the operator runs without ${flags}, so this request is never sent; start the operator with ${flags}, then create a new resource`;
+    return never('ActivationDisabled', message);
+  }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
   const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
-  const message = `this resource was created at ${made}, and the operator started at ${started}: a request that is older than the operator's start is never carried out, and nothing was sent; to send the request now, create a new resource`;
+  const message = `this resource was created at ${made}, before the operator started at ${started}, so this request is never sent; to send the request now, create a new resource`;
   return never('ActivationDisabled', message);
 }
 
@@ -76,7 +82,8 @@ export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fe
     return never('InvalidSpec', message);
   }
   if (remote.length === 0) {
-    const message = 'neither Kubernetes nor the service has told the time yet, so it is not known';
+    const message =
+      'the operator has not read the time from Kubernetes or from the service yet, so spec.validUntil cannot be checked; nothing is sent';
     return notYet('ClockUnsure', message);
   }
   if (latest - Math.min(...clocks) > apartMs) {

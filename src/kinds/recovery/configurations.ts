@@ -99,7 +99,7 @@ export function newOperationId(
 
 /** Returns the text that messages use for an operation: the word `operation` and its id. */
 export function operationInWords({ operationId }: Pick<DrOperation, 'operationId'>): string {
-  return `operation ${operationId ?? '(the service does not show the id)'}`;
+  return `operation ${operationId ?? '(id unknown)'}`;
 }
 
 /** Returns the activation that the service works on, if any. */
@@ -210,7 +210,7 @@ export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, messa
 
 /** Waits until two lists prove that the configuration of a recovery request is gone, then ends the request. */
 export function withoutConfiguration(pass: Pass, snapshot: Snapshot, configurationId: string) {
-  const message = `the service shows no configuration ${configurationId}`;
+  const message = `the service does not list configuration ${configurationId}`;
   return provenGone(pass, snapshot, 'ObjectMissing', message) ?? never('Superseded', message);
 }
 

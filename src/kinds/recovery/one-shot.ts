@@ -324,7 +324,10 @@ export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
 
 function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
-  return { reason: 'InProgress', message: `the service accepted the ${noun}${which}; no operation shows yet` } as const;
+  return {
+    reason: 'InProgress',
+    message: `the service accepted the ${noun}${which}, but does not show any progress yet`,
+  } as const;
 }
 
 /** Returns the status fields of a request once the service has accepted it. */
@@ -370,7 +373,10 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
-    return never('JournalDamaged', 'status.internal.journal does not have the request of the spec; nothing is sent');
+    return never(
+      'JournalDamaged',
+      'status.internal.journal does not contain the request that the spec asks for; nothing is sent',
+    );
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
@@ -433,7 +439,7 @@ function sightLostOrTakingOver(pass: Pass): Fence | undefined {
 function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
-  const message = `${other} is under way for the same configuration; this request waits until it has ended`;
+  const message = `this request waits until ${other} has ended`;
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
 }
 
@@ -445,7 +451,8 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const arrival = arrivalOf(pass, journal, seen);
-  const why = 'the service shows that the request is done, and a call without an answer may still arrive';
+  const why =
+    'the service shows that the request is done, but an earlier call that got no answer may still reach the service';
   return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
 }
 
@@ -479,7 +486,10 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
   // If the note `sentAt` is absent, this process has not sent the call, but an earlier process may have.
-  const why = notes['sentAt'] === undefined ? 'the request may have been sent before' : 'no answer arrived';
+  const why =
+    notes['sentAt'] === undefined
+      ? 'an earlier process of the operator may have sent the request'
+      : 'the service did not answer';
   if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
   // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
   // asks for.
@@ -516,10 +526,13 @@ export function wasSent({ memory, notes }: Pass): boolean {
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined)
-    return never(reason, `${message}; the request may have been sent before, but the service shows no trace of it`);
+    return never(
+      reason,
+      `${message}; an earlier call may have reached the service, but the service shows no effect of that call`,
+    );
   const { conflicted } = pass.memory.journal ?? {};
   const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
-  const why = `the request may have been sent, nothing more is sent (${reason}), and the service does not show the result${refused}`;
+  const why = `the operator may have sent the request and does not send it again (${reason}); the service does not show the result${refused}`;
   return never('UnknownState', `${plan.words(pass)}: ${why}; ${untold}`);
 }
 
@@ -594,7 +607,7 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten
-    ? 'the request is in the journal; it is not known if the service accepted the request'
+    ? 'the request is recorded in status.internal.journal; it is not known if the service accepted the request'
     : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

@@ -27,7 +27,9 @@ export function target(description: string) {
         min: 1,
         max: 256,
       }).optional(),
-      createNewApp: flag('True to recover into a new app, as databases always are. Default: false.').optional(),
+      createNewApp: flag(
+        'Set to true to recover into a new app. Databases are always recovered into a new app. Default: false.',
+      ).optional(),
     }),
     {
       rule: '!(has(self.createNewApp) && self.createNewApp) || has(self.appName)',
@@ -49,7 +51,10 @@ export function acknowledgements<const Risks extends readonly [string, ...string
 
 /** Makes a spec immutable, because a recovery request that was sent cannot be changed. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
-  return immutable(schema, 'a request cannot be changed; create a new resource. Deleting this one undoes nothing');
+  return immutable(
+    schema,
+    'a request cannot be changed; create a new resource. Deleting this resource does not undo the request',
+  );
 }
 
 /** Builds the schema of an optional field for a time. The field is absent if the service does not show the time. */
@@ -59,7 +64,7 @@ export const time = (description: string) => timeShown(description).optional();
 export const pendingCleanup = shown('The clean-ups that the service has not finished.', {
   pendingCount: count('Number of clean-ups that the service has not finished, including the retained disks.'),
   retainedDiskCount: count('Number of disks that the service keeps until their retention period ends.'),
-  retryingCount: count('Number of clean-ups that failed and that the service tries again.'),
+  retryingCount: count('Number of failed clean-ups that the service is retrying.'),
   earliestRetentionUntil: time('Earliest time at which the service may delete one of the retained disks.'),
 }).optional();
 
@@ -68,7 +73,7 @@ export const pendingCleanup = shown('The clean-ups that the service has not fini
  * that anything was deleted.
  */
 export const validationCleanup = shown(
-  'The state of the clean-up after a validation. The service shows it as advice, not as proof of deletion.',
+  'The state of the clean-up after a validation. It does not prove that the service has deleted anything.',
   {
     observedTime: time('Time at which the service observed this state of the clean-up (API field: observedAt).'),
     retentionUntil: time('Time until which the service keeps the resources of the validation.'),
@@ -128,15 +133,18 @@ export const sizing = shown(
  */
 export function operation(description: string) {
   return shown(description, {
-    operationId: text('The id of the operation, if the service shows the id.', { max: 128 }).optional(),
+    operationId: text('The id of the operation. Absent if the service does not show one.', { max: 128 }).optional(),
     kind: text('The kind of the operation, such as a validation.', { max: 64 }).optional(),
     stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
     outcome: text('The outcome of the operation.', { max: 64 }).optional(),
-    failedSteps: count('Number of steps of the operation that have failed in a row.'),
+    failedSteps: count('Number of consecutive failed steps of the operation.'),
     startedTime: time('Time at which the operation began.'),
     endedTime: time('Time at which the operation ended.'),
     cutoffTime: time('Time up to which the operation recovers data (API field: cutoffAt).'),
-    requestId: text('The id of the request for the operation, if sent from this cluster.', { max: 128 }).optional(),
+    requestId: text(
+      'The value of status.requestId of the RecoveryActivation that began the operation. Absent if no RecoveryActivation in this cluster began it.',
+      { max: 128 },
+    ).optional(),
     validationCleanup,
   });
 }
@@ -146,7 +154,7 @@ export const stageFacts = {
   stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Time at which the service first showed the current stage.'),
   stages: listOf(
-    'The stages that the service has shown, in order. A stage that began and ended between two reads is missing.',
+    'The stages of the operation, in order. A stage is missing if it began and ended between two reads of the service.',
     shown('A stage of the operation.', {
       stage: text('The name of the stage, as the service shows it.', { max: 64 }),
       observedTime: timeShown('Time at which the service first showed this stage.'),
@@ -158,12 +166,12 @@ export const stageFacts = {
 /** The status fields that every recovery request for a single configuration has. */
 export const requestFacts = {
   ...stageFacts,
-  failedSteps: count('Number of steps of the operation that have failed in a row.'),
+  failedSteps: count('Number of consecutive failed steps of the operation.'),
   requestId: text('The id by which the service recognises this request when it is repeated.', { max: 64 }).optional(),
   configurationId: text('The id of the configuration that the request is for.', { max: 128 }).optional(),
   configurationGeneration: wholeNumber('Generation of the configuration (API field: expectedGeneration).').optional(),
   acceptedTime: time('Time at which the operator learned that the service has accepted the request.'),
-  finishedTime: time('Time at which the request ended; its result is then final.'),
+  finishedTime: time('Time at which the request ended. The result is final from this time on.'),
 };
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
@@ -186,6 +194,11 @@ export const requestColumns = [
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },
-    { name: 'SINCE', path: '.status.stageChangeTime', type: 'date', description: 'Time in the current stage.' },
+    {
+      name: 'SINCE',
+      path: '.status.stageChangeTime',
+      type: 'date',
+      description: 'Time since the current stage began.',
+    },
   ] as const;
 }

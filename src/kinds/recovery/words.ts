@@ -39,12 +39,12 @@ const codes: Readonly<Record<string, string>> = {
   regionUnsupported: 'the region of the environment does not support disaster readiness',
   noEligibleDestination: 'the service offers no eligible region for spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
-  catchingUp: 'the standby still applies a large copy',
+  catchingUp: 'the standby is still applying a large copy of the data',
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
   enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',
   seedBoost: 'the standby runs at a larger size until it has applied its first copy, which is large',
-  sustainedStandby: 'the standby keeps its full size',
+  sustainedStandby: 'the standby does not run at the standard size but at its full size',
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 

@@ -11,7 +11,11 @@ export function leaveDrift(
   what: string,
 ): Verdict<never> | undefined {
   if (spec.lifecycle?.drift === 'Report') {
-    return { is: 'ready', reason: 'Observed', message: `the service differs from the spec in ${field}, only reported` };
+    return {
+      is: 'ready',
+      reason: 'Observed',
+      message: `the service differs from the spec in ${field}; the difference is only reported`,
+    };
   }
   if (!contested.has(field)) return undefined;
   const message = `somebody else keeps changing ${what}; the operator does not correct this drift for now`;

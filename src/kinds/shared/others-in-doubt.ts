@@ -1,17 +1,20 @@
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
-/** The longest time that another resource needs to find out whether its call took effect. */
+/**
+ * When a lost call can no longer arrive, the resource that sent it looks for its effect one last time. This is the
+ * longest time that this last look takes.
+ */
 const longestLookMs = 30_000;
 
 /**
- * Waits while it is not known whether a call of another resource took effect. The wait has a time limit, even if the
- * outcome is still not known by then; a new call of that resource begins a new wait. `held` says in messages what has
- * to wait.
+ * Waits while it is not known whether a call of another resource took effect. When the time limit of the wait has
+ * passed, the wait ends even if the outcome is still not known. A new call of that resource begins a new wait. `held`
+ * says in messages what has to wait.
  *
- * The other resource looks for the effect only after its call has ended without a response. So the limit is the
- * duration of the call, plus the time during which the call may still arrive, plus the time that the other resource
- * needs to find the effect.
+ * The other resource begins to look for the effect when its call has ended without a response. It then looks for as
+ * long as a call lasts, plus the time during which the call may still arrive. So the limit is twice the duration of a
+ * call, plus the time during which the call may still arrive, plus the time for the last look.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callMs, horizonMs }: Pass,

@@ -1,4 +1,7 @@
-/** Tells from the preset of an app whether the app is a database. The service's API treats databases differently. */
+/**
+ * Tells from the preset of an app whether the app is a database. The service's API treats databases differently from
+ * other apps.
+ */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { appEnvsOf, appsOf, databasePresetsOf } from '../../hosting/requests.ts';
 

@@ -22,7 +22,7 @@ export function objectLifecycle(missing: 'Recreate' | 'Stall', deletion: string)
   });
 }
 
-/** The largest whole number that JSON holds exactly. */
+/** Up to this number, JavaScript reads every whole number in JSON exactly. */
 const largest = 9_007_199_254_740_991;
 
 /** Builds the schema of a whole number that may be large, such as a generation or a time in milliseconds. */
@@ -36,7 +36,10 @@ export function namedValues(description: string, item: string, name: z.ZodString
   return listByKey(description, value, ['name'], { max }).optional();
 }
 
-/** Builds the schema of a reference to the environment that a resource is about. */
+/**
+ * Builds the schema of a reference to the environment that a resource belongs to, such as the environment of a
+ * MetricAlert.
+ */
 export function environmentRef(word: 'appEnvId' | 'sourceAppEnvId' = 'appEnvId') {
   return objectOrIdRef('The AppEnvironment in this namespace, or an environment by its id', word);
 }

@@ -8,8 +8,8 @@ import type { z } from 'zod';
 export type Valued = z.output<ReturnType<typeof givenText>>;
 
 /**
- * Returns the current value, read from its Secret or ConfigMap if necessary; undefined while the Secret or ConfigMap cannot be
- * read.
+ * Returns the value that the spec contains, or else the value in the Secret or ConfigMap that the spec refers to.
+ * Returns undefined while the Secret or ConfigMap cannot be read.
  */
 export function valueOf(
   { value, valueFrom }: Valued,
@@ -21,7 +21,10 @@ export function valueOf(
   return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
 }
 
-/** Returns the Secrets and ConfigMaps that values are taken from; `field` is the path of each value in the spec. */
+/**
+ * Returns the Secrets and ConfigMaps that the given values come from. `field` is the path in the spec that refers to
+ * the Secret or ConfigMap.
+ */
 export function needsOf(values: readonly (readonly [field: string, valued: Valued])[]): {
   readonly secrets: readonly MaterialNeed[];
   readonly configMaps: readonly MaterialNeed[];
@@ -34,7 +37,10 @@ export function needsOf(values: readonly (readonly [field: string, valued: Value
   return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
-/** Turns a text into a JSON value: digits become a number, and `true` and `false` become a boolean. */
+/**
+ * Converts a string to a JSON value: up to 15 digits become a number, `true` and `false` become a boolean, and any other
+ * string stays a string.
+ */
 export function typed(text: string): string | number | boolean {
   if (/^\d{1,15}$/.test(text)) return Number(text);
   if (text === 'true' || text === 'false') return text === 'true';

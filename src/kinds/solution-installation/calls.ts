@@ -48,7 +48,7 @@ import {
 import { valueOf } from '../shared/values.ts';
 
 const collection = 'solutions';
-/** The path of the only input that may change after the installation. */
+/** The path in the spec of the agent image, which is the only input that may change after the installation. */
 const agentImage = 'inputs.agentImage';
 
 type Inputs = Readonly<Record<string, Json>>;
@@ -177,7 +177,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   };
 }
 
-/** Stalls if the service does not know the installation id in a request. */
+/** Stalls if the service does not know the installation id that the operator sent. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || refusal.is !== 'notFound') return undefined;
@@ -186,7 +186,7 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
 
 /**
  * Finds out what became of the first request of an installation after its response was lost. Sends another request only
- * if no app in the service can come from the first request.
+ * if no app in the service can be a component that the first request created.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { spec } = pass;
@@ -224,7 +224,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (snapshot.begunAt < settledAt) {
-    const message = `${lost}; if no component appears by ${inWords}, "${spec.appName}" is installed again`;
+    const message = `${lost}; if no component has appeared by ${inWords}, the operator sends a new request to install "${spec.appName}"`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
   // `spec.appName` has changed, so begin a new installation of the solution with an empty journal.
@@ -232,7 +232,10 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
   return create(pass, entry.attempt + 1);
 }
 
-/** Returns what to record in status for an installation whose response was lost, once all its components were found. */
+/**
+ * Returns what to record in status if the response to an installation request was lost, but all components of the
+ * installation were found.
+ */
 function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
@@ -251,12 +254,14 @@ function takenFor(
 const mostUpgrades = 2;
 
 /**
- * Completes an installation whose id is known. If the installation turns out to be complete, a request with an agent image
- * would be an upgrade. So this request has no agent image, and is therefore safe to repeat. A later upgrade sets the image.
+ * Completes an installation whose id is known. The request does not send the agent image: if the installation is in
+ * fact complete, a request with an agent image would be an upgrade. Without the image, the request is safe to repeat,
+ * and a later upgrade sets the image.
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // `meanwhile` is empty, but must be set. Otherwise status would not name the request before it is sent.
+  // `meanwhile` is empty, but must be set: it makes the operator write to status which request it sends, before it
+  // sends the request.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
   );
@@ -280,8 +285,9 @@ export function upgrade(pass: SolutionPass): SolutionStep {
 }
 
 /**
- * Returns the fingerprint to record while it is not known which agent image runs. The fingerprint matches no image. It encodes
- * which upgrade is in doubt, and how often that upgrade was sent.
+ * Returns the fingerprint to record while it is not known whether an upgrade changed the agent image. It differs from
+ * the fingerprint of every image. It is made from the upgrade in question and the number of times that this upgrade was
+ * sent.
  */
 function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.print(['in doubt', attempt, digest]);
@@ -304,8 +310,8 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
   if (monotonicMs < settledAt) {
     const next =
       entry.attempt < mostUpgrades
-        ? `the agent image of the spec is sent again at ${inWords}`
-        : `this upgrade is not sent a third time, and no other upgrade is sent before ${inWords}`;
+        ? `the operator sends the upgrade again at ${inWords}`
+        : `the operator has sent this upgrade twice and does not send it again. No other upgrade is sent before ${inWords}`;
     const message = `the outcome of the upgrade of "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }

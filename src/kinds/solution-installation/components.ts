@@ -1,6 +1,6 @@
 /**
- * Finds the components of an installation: which apps may belong to it, how responses of the service are merged, and
- * whether the components still exist.
+ * Finds the components of an installation. Decides which apps may be components, merges what several responses of the
+ * service say about a component, and checks whether the components still exist.
  *
  * The service's API neither lists installations nor documents how it names their apps. So any app with a matching name
  * counts as a possible component, unless another resource created the app.
@@ -70,8 +70,9 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // An environment id is kept only if the list of environments does not show the environment in another app. The
-  // service's response lists the ids of apps and environments separately, without saying which belong together.
+  // The service's response lists the ids of apps and the ids of environments separately, without saying which belong
+  // together. So a component keeps its environment id only if the list of environments does not show that environment
+  // in another app.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -83,8 +84,8 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
 }
 
 /**
- * Returns a name for the component that has this app. If the app is named after the installation and a component in the
- * catalog, returns the name in the catalog; otherwise returns the name of the app.
+ * Returns a name for the component to which this app belongs. If the app is named after the installation and a
+ * component in the catalog, returns the component's name in the catalog; otherwise returns the name of the app.
  */
 function componentName(pass: SolutionPass, appId: string): string | undefined {
   const { view, account, spec } = pass;
@@ -111,9 +112,9 @@ function squashed(name: string): string {
 }
 
 /**
- * Looks for components whose environments are missing from the list of environments. A component counts as gone only after two
- * lists, read one poll interval apart, because the service's API cannot read a single environment. The spec says whether the
- * component is created again.
+ * Looks for components whose environments are missing from the list of environments. The service's API cannot read a
+ * single environment. So a component counts as gone only if its environment is missing from two lists that were read
+ * one poll interval apart. The spec says whether the component is created again.
  */
 export function lookForComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote, monotonicMs, horizonMs } = pass;
@@ -125,7 +126,7 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
     if (environmentId === undefined) continue;
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.item !== undefined) continue;
-    const message = `the service does not show environment ${environmentId} of component ${name ?? ''}; the operator checks once more before the component counts as gone`;
+    const message = `the service does not list environment ${environmentId} of component ${name ?? ''}; the operator checks once more before it treats the component as gone`;
     const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
     return waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
   }
@@ -143,7 +144,7 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return blind;
   if (memory.id === undefined) {
-    const message = `${what} is gone, and the id of the installation is not known; to create the component again, set spec.externalId to that id`;
+    const message = `${what} is gone, and the operator cannot create it again without the id of the installation; set spec.externalId to that id`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);
@@ -209,7 +210,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
     if (seen.item === undefined || isUnderWay(seen.item.status)) {
       const what =
         seen.item === undefined
-          ? `the service does not show environment ${environmentId}`
+          ? `the service does not list environment ${environmentId}`
           : `environment ${environmentId} is being updated`;
       const message = `${what}; the upgrade of the solution follows afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
@@ -221,15 +222,16 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 }
 
 /**
- * Tolerance for the creation time of a component: the request is sent a little later than the last list was read, and clocks
- * differ.
+ * How far the creation time of a component may lie outside the time during which the request could arrive. That time is
+ * counted from the last list before the request, but the request is sent a little later. The clocks of the service may
+ * also differ from each other.
  */
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the apps that were created by an installation request whose response was lost. There must be one new app for
- * each component in the catalog. Each app must have a matching name, must have been created while the request could
- * arrive, and must not come from another resource. Returns undefined if these apps could have another origin.
+ * Finds the apps that were created by an installation request whose response was lost. Returns them only if nothing
+ * else can have created them: each component in the catalog has exactly one new app with a matching name, the app was
+ * created while the request could arrive, and no other resource manages or creates it.
  *
  * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
  */

@@ -23,7 +23,7 @@ export const SolutionInstallationSpec = specInAccount('The solution to install, 
   ),
   externalId: annotated(externalId('an installation', 'installationId'), {
     description:
-      'The id of an existing installation, to complete or continue it (API field: installationId). The id is sent with the request, which then creates only missing components. The id cannot be changed once the service has answered.',
+      'The id of an existing installation, to complete or upgrade it (API field: installationId). The request then creates only the missing components. After the service has answered, the id can no longer be changed.',
   }),
   lifecycle: lifecycle({
     managementPolicy,
@@ -37,21 +37,27 @@ export const SolutionInstallationFacts = facts({
   components: listOf(
     'The components that were created.',
     shown('A component.', {
-      name: text('The name of the component, from the answer to the installation, from the catalog, or from its app.', {
-        max: 256,
-      }).optional(),
+      name: text(
+        'The name of the component: as the service reported it, or else as the catalog lists it, or else the name of its app.',
+        {
+          max: 256,
+        },
+      ).optional(),
       appId: idAsShown("The id of the component's app.").optional(),
       environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
-      state: text('The status of the component environment in the service; Missing if not shown.', {
-        max: 64,
-      }).optional(),
+      state: text(
+        "The status of the component's environment in the service; Missing if the service does not list the environment.",
+        {
+          max: 64,
+        },
+      ).optional(),
     }),
     { max: 50 },
   ).optional(),
   complete: flag('True if all components exist according to the service; false if some are missing.').optional(),
   componentsRunning: text('Number of running components out of all components, such as 2/3.', { max: 16 }).optional(),
   postInstallNote: text(
-    "The step that you must do before all components are connected. Not shown if an input is a secret: read the note in the service's console.",
+    "The step that you must do before all components are connected. If an input comes from a Secret, the operator drops the note, because the note could repeat the secret; read the note in the service's console.",
     { max: 8192 },
   ).optional(),
 });

@@ -19,7 +19,7 @@ import {
 } from './components.ts';
 import { needsOf } from '../shared/values.ts';
 
-/** Inputs that are not required if agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
+/** Inputs that a solution does not require if the input agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];
 
 function step(pass: SolutionPass): SolutionStep {
@@ -87,7 +87,8 @@ function keep(pass: SolutionPass): SolutionStep {
     return { is: 'stall', reason: 'Immutable', message };
   }
   if (changed.length > 0 && memory.id === undefined) {
-    const message = 'inputs.agentImage has changed; set spec.externalId to the id of the installation for the upgrade';
+    const message =
+      'inputs.agentImage has changed, but the operator cannot upgrade without the id of the installation; set spec.externalId to that id';
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const { accountId } = pass.account;
@@ -97,8 +98,8 @@ function keep(pass: SolutionPass): SolutionStep {
   if (!sameJson(components, memory.facts.components ?? [])) {
     return { is: 'again', remember: { facts: { ...memory.facts, components } } };
   }
-  // Upgrade only after all components were found: with a missing component, the same request would create the component and
-  // not set the image.
+  // Upgrade only after all components were found. If a component is missing, the service reacts to the same request by
+  // creating the component, and does not set the image.
   if (changed.length > 0) return upgrade(pass);
   const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass)) };
   const applied = { generation: subject.generation, prints };
@@ -120,7 +121,7 @@ function keep(pass: SolutionPass): SolutionStep {
  */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);
-  const message = `the outcome of the installation of "${spec.appName}" is not known; ${made.join(', ')} can only come from this installation, so they count as its components; to upgrade the solution, set spec.externalId to the id of the installation`;
+  const message = `the outcome of the installation of "${spec.appName}" is not known; ${made.join(', ')} can only come from this installation, so the operator treats them as its components. To upgrade the solution, set spec.externalId to the id of the installation`;
   return { is: 'ready', reason: 'Presumed', message, note: {} };
 }
 
@@ -132,8 +133,8 @@ function isDone({ subject }: SolutionPass): boolean {
 }
 
 /**
- * Builds the condition `PostInstallPending`, which is True if the service's note asks for a step that no person has confirmed
- * yet.
+ * Builds the condition `PostInstallPending`. It is True if the response to the installation request asks for a further
+ * step, and no person has confirmed this step yet.
  */
 function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
@@ -142,11 +143,11 @@ function postInstall(pass: SolutionPass): OwnCondition {
     return pending.unknown('ReadingService', 'the service has not answered yet');
   }
   if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the outcome of the installation call is not known, so a note about a step that you must do may be missing; check the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
+    const message = `the outcome of the installation is not known, and status may lack a note that asks you to do a further step; look for the note in the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'there is nothing to do');
+    return pending.no('NothingToDo', 'status names no step that you still have to do');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
@@ -163,8 +164,9 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns pairs for error messages of the service: the name of an input, and the path in the spec to replace the name with. A
- * name that is an ordinary word is left out, because it may mean something else in a message.
+ * The service's error messages may name this input. Returns the names that they may use, each with the path in the spec
+ * that replaces the name in the message. A name that is an ordinary word counts only after `inputs.`, because elsewhere
+ * it may mean something else.
  */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;
@@ -185,7 +187,11 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'Running components of all, such as 2/3.' },
+    {
+      name: 'COMPONENTS',
+      path: '.status.componentsRunning',
+      description: 'Number of running components out of all components, such as 2/3.',
+    },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.externalId'],

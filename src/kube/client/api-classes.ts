@@ -36,7 +36,7 @@ export class ConnectedConfig extends KubeConfig {
     context.setSignal(AbortSignal.timeout(this.#answerMs));
   }
 
-  /** Closes all connections. */
+  /** Closes all connections to the API server. Requests under way fail. */
   close(): Promise<void> {
     return this.#agent.destroy();
   }

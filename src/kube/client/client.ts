@@ -169,8 +169,8 @@ function collectionPath(resource: Resource, namespace?: string): string {
 
 /** Returns the URL path of one object. */
 function objectPath(resource: Resource, namespace: string | undefined, name: string, part?: 'status'): string {
-  // Refuse a namespaced object without a namespace: the API server would answer 404 to such a path, which would be taken for
-  // proof that the object does not exist.
+  // Never make the path of a namespaced object without its namespace. The API server would answer such a request with 404, and
+  // the caller would take the 404 as proof that the object does not exist.
   if (resource.namespaced && namespace === undefined)
     throw new Error(`${resource.plural} "${name}" cannot be addressed without a namespace`);
   const tail = part === undefined ? '' : `/${part}`;

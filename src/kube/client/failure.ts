@@ -1,5 +1,5 @@
 /**
- * Turns a failed request to the Kubernetes API into a `KubeError`, whether it got an error response or none.
+ * Turns a failed request to the Kubernetes API into a `KubeError`, whether or not the server responded.
  *
  * The kind of error follows from the status code, the machine-readable `reason` and the structure of the response, never from
  * the text of the message. `sanitize` cleans the server's messages before people see them.
@@ -21,7 +21,10 @@ export class GarbledError extends KubeError {
   }
 }
 
-/** Thrown when a response from the API server is larger than the limit. A list may still be read in smaller pages. */
+/**
+ * Thrown when a response from the API server is larger than the limit. If the response was a page of a list, the caller can
+ * request smaller pages.
+ */
 export class TooLargeError extends KubeError {
   constructor(what: string, mostBytes: number) {
     super('unavailable', `${what}: the answer is larger than ${mostBytes} bytes`);

@@ -56,7 +56,10 @@ export function parseJson(text: string, what: string): unknown {
   }
 }
 
-/** Parses a value by a schema; throws a `GarbledError` whose message begins with `what`. */
+/**
+ * Parses a value by a schema. If the value does not match, throws a `GarbledError` whose message is made of `what` (the
+ * request) and `flaw` (what is wrong).
+ */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, flaw: string): T {
   const { data, success } = schema.safeParse(value);
   if (!success) throw new GarbledError(`${what}: ${flaw}`);
@@ -64,8 +67,8 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, what: string, fl
 }
 
 /**
- * Parses one object. Leaves out its spec if the spec is too large, and the copy of the object that `kubectl apply` keeps in an
- * annotation.
+ * Parses one object. Leaves out the copy of the object that `kubectl apply` keeps in an annotation. If the spec is too large,
+ * leaves out the spec as well.
  */
 export function parseObject(value: unknown, what: string): KubeObject {
   const object = parsed(AnyObject, value, what, 'the answer is not a Kubernetes object');
@@ -92,7 +95,7 @@ function withinSize(object: KubeObject): KubeObject {
 }
 
 /**
- * Returns how many characters of `budget` are left after the characters of a value are counted. The result is negative if the
+ * Counts the characters of a value, and returns how many of `budget` characters are left. A negative result means that the
  * value is too large; counting stops as soon as this is clear.
  */
 function leftOf(budget: number, value: unknown): number {
@@ -107,8 +110,8 @@ function leftOf(budget: number, value: unknown): number {
 }
 
 /**
- * Parses one page of a list. The API server leaves apiVersion and kind out of the items of many lists. Both are then derived
- * from the list's: `Pod` from `PodList`.
+ * Parses one page of a list. In many lists the API server leaves out the apiVersion and kind of the items. Then an item gets
+ * the apiVersion of the list, and its kind follows from the list's kind: `Pod` from `PodList`.
  */
 export function parsePage(value: unknown, what: string): Page {
   const { apiVersion, kind, metadata, items } = parsed(List, value, what, 'the answer is not a list of objects');
@@ -142,7 +145,10 @@ export function identityOf({ apiVersion, kind, metadata }: KubeObject): KubeObje
   return { apiVersion, kind, metadata: identity };
 }
 
-/** The JSON form of a client-node type: each `Date` becomes a string. */
+/**
+ * The type of a Kubernetes object in JSON. It is made from a type of the library client-node, in which dates are `Date`
+ * objects; here they are strings.
+ */
 export type KubeWire<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

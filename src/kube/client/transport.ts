@@ -37,8 +37,8 @@ export const usualLimits = {
   connections: 16,
   connectMs: 5_000,
   /**
-   * A watch that sends nothing for this long is closed. The reflector has a shorter limit, and so usually closes the watch
-   * first.
+   * The connection of a watch is closed when the watch has sent nothing for this long. The reflector has a shorter limit, and
+   * so usually ends the watch first.
    */
   silenceMs: 90_000,
   lineBytes: 8 * 1024 * 1024,
@@ -103,7 +103,7 @@ export class KubeTransport {
     }
   }
 
-  /** Closes all connections; requests under way fail. */
+  /** Closes all connections to the API server. Requests under way fail. */
   async close(): Promise<void> {
     const connections = this.#connections;
     this.#connections = undefined;

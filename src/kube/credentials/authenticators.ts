@@ -27,8 +27,8 @@ export class ExecPlugin extends ExecAuth {
   }
 
   /**
-   * Runs an exec plugin of a kubeconfig as client-node does, but replaces client-node's error messages. They quote the output
-   * of the plugin, which may contain the credential.
+   * Runs an exec plugin of a kubeconfig as client-node does, but replaces client-node's error messages, because they quote the
+   * output of the plugin. This output may contain the credential.
    */
   override async applyAuthentication(user: User, options: RequestOptions): Promise<void> {
     try {
@@ -57,7 +57,7 @@ export class ExecPlugin extends ExecAuth {
     let size = 0;
     const end = (why: string): void => {
       this.ending = why;
-      // Kill the whole process group: the children of a killed shell would live on and keep our pipe open.
+      // Kill the whole process group. If only a shell were killed, its children would live on and keep our pipe open.
       if (child.pid !== undefined) kill(-child.pid);
     };
     const cancel = clock.after(pluginMs, () => end(`the program did not end within ${pluginMs / 1000} s`));
@@ -74,8 +74,8 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // Keep the message if it is no longer the initial one: then the operator itself ended the plugin, or the plugin did not
-      // start, and the message says why.
+      // Do not overwrite a message that differs from the initial one. It already says that the plugin could not start, or why
+      // the operator ended the plugin.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `the program was ended by ${signal}`;
       else if (code !== 0) this.ending = `the program ended with exit code ${code}`;
@@ -98,9 +98,10 @@ function kill(group: number): void {
 }
 
 /**
- * The OIDC auth-provider of a kubeconfig. Corrects three mistakes of client-node 2.0.1:
- * - When a token has expired, client-node cannot reach the issuer, because it passes the issuer's URL as text.
- * - It takes the lifetime of a new token, in seconds, for the time at which the token expires.
+ * The OIDC auth-provider of a kubeconfig. Corrects three mistakes of the library client-node 2.0.1:
+ * - When a token has expired, client-node cannot reach the issuer, because it passes the issuer's URL as a string instead of a
+ *   URL object.
+ * - It mistakes the lifetime of a new token, in seconds, for the time at which the token expires.
  * - It forgets the old refresh token when the issuer sends no new one.
  */
 export class IdentityProvider extends OpenIDConnectAuth {

@@ -27,7 +27,7 @@ export interface CredentialsOptions {
   /** The user to impersonate, instead of the user in the kubeconfig's field `as`. */
   readonly as?: string;
   readonly asGroups?: readonly string[];
-  /** The folder that takes the place of `/` in the paths of the pod's service account files. Only tests set it. */
+  /** A folder that is put in front of the paths of the pod's service account files. Only tests set it. */
   readonly podRoot?: string;
 }
 
@@ -41,7 +41,7 @@ export interface KubeConfiguration {
   readonly proxy: URL | undefined;
   /** The impersonation headers that client-node does not send: uid and groups. */
   readonly impersonation: Readonly<Record<string, string | string[]>>;
-  /** The namespace that the kubeconfig's context names, or in which the pod runs. */
+  /** The namespace of the kubeconfig's context, or the namespace in which the pod runs. */
   readonly namespace: string | undefined;
   /** The name of the configuration in messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;
@@ -80,8 +80,8 @@ function fromPod(root: string): KubeConfiguration {
 async function fromFiles(files: readonly string[], { context }: CredentialsOptions): Promise<KubeConfiguration> {
   const loaded = await Promise.all(files.map(loadFile));
   const merged = new KubeConfig();
-  // Keep the entries in the order in which their files are given. Of several entries with the same name, client-node uses the
-  // first.
+  // Merge the entries of all kubeconfigs in the order in which the files are given. If several entries have the same name,
+  // client-node uses the first.
   merged.loadFromOptions({
     clusters: loaded.flatMap(({ config }) => config.clusters),
     users: loaded.flatMap(({ config }) => config.users),
@@ -180,7 +180,7 @@ function choose(
   };
 }
 
-/** Adds to a user the fields that client-node does not read. */
+/** Adds to a user of client-node those fields of the kubeconfig's user entry that client-node does not read. */
 function completed({ token, ...user }: User, { user: entry, folder }: UserEntry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));
@@ -199,14 +199,15 @@ function completed({ token, ...user }: User, { user: entry, folder }: UserEntry,
     ...known,
     exec: {
       ...exec,
-      // A plugin's command with a slash is a path relative to the kubeconfig. A command without a slash is looked up in PATH.
+      // A plugin's command that contains a slash is a path; if it is relative, it starts at the folder of the kubeconfig. A
+      // command without a slash is looked up in PATH.
       command: command.includes('/') ? absolute(command) : command,
       env: [...(Array.isArray(env) ? env : []), { name: 'KUBERNETES_EXEC_INFO', value: JSON.stringify(info) }],
     },
   };
 }
 
-/** Describes the cluster to an exec plugin. */
+/** Returns the description of the cluster that an exec plugin gets in the variable KUBERNETES_EXEC_INFO. */
 function forPlugin({ server, caData, tlsServerName, skipTLSVerify, proxyUrl }: Cluster): object {
   return {
     server,
@@ -255,7 +256,7 @@ export interface KubeAccess {
 
 /** A cluster, and the operator's credentials for it, which may change at any time. */
 export interface KubeCredentials extends Pick<KubeConfiguration, 'server' | 'proxy' | 'title' | 'namespace'> {
-  /** Returns the current credentials. The call is cheap, so it may be made before every request. */
+  /** Returns the current credentials. The call is cheap, so it can be made before every request. */
   access(): Promise<KubeAccess>;
   /** Looks for a newer credential after a 401; returns true if there is one. */
   renew(refused: KubeAccess): Promise<boolean>;

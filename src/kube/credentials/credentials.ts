@@ -37,8 +37,8 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // If the credential comes from a plugin or an identity provider, keep the object that runs it, because this object
-      // remembers the last credential. If the credential comes from files, read the files again.
+      // If a plugin or an identity provider supplies the credential, keep the object that asks it, because this object
+      // remembers the last credential. If the credential comes from files, or the API server refused it, read the files again.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -79,7 +79,7 @@ interface CredentialSource extends KubeConfiguration {
   expiresAt(): number;
 }
 
-/** Makes client-node use our own exec plugin and OIDC provider, which renew a credential before it expires. */
+/** Makes client-node handle exec plugins and OIDC through our own classes, which renew a credential before it expires. */
 function withPlugin(configuration: KubeConfiguration, clock: Clock): CredentialSource {
   const { config, user } = configuration;
   const plugin = new ExecPlugin(clock);
@@ -131,8 +131,8 @@ async function show(configuration: KubeConfiguration, clock: Clock): Promise<Kub
 }
 
 /**
- * Describes which field or file gave no credential, and why. Besides names, paths and error codes, the description contains
- * only how an exec plugin ended and the plugin's install hint, never a credential.
+ * Returns a message that says which field or file gave no credential, and why. The message can contain names, paths, error
+ * codes, how an exec plugin ended and the plugin's install hint, but never a credential.
  */
 function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string {
   const of = `users["${user.name}"]`;
@@ -148,7 +148,10 @@ function problemOf(error: unknown, { cluster, user }: KubeConfiguration): string
   return `clusters["${cluster.name}"] or ${of} has a value that is not text${codeOf(error)}`;
 }
 
-/** Returns the field of a user that says where the credential comes from; undefined if the kubeconfig itself contains the credential. */
+/**
+ * Returns the field of a kubeconfig's user entry that names a plugin, an identity provider or a token file as the source of the
+ * credential. Undefined if the entry has no such field.
+ */
 function askedOf({ exec, authProvider }: User): string | undefined {
   if (exec) return 'exec';
   if (!authProvider) return undefined;
@@ -199,8 +202,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Returns the credentials that were read now, but reuses each previous object whose content is still the same. Connections are
- * kept only for as long as the `Tls` object is the same.
+ * Returns the credentials that were just read, but with the earlier objects wherever the content has not changed. This matters
+ * because connections stay open only as long as the `Tls` object is the same.
  */
 function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;

@@ -14,7 +14,10 @@ const draftPrefix = '.draft-';
 /** The cache folder that keeps the programs of the control plane from one start of the sandbox to the next. */
 export type BinaryCache = ReturnType<typeof cacheAt>;
 
-/** Opens the cache of programs in a folder. A process that may not write to the folder can still find entries. */
+/**
+ * Opens the cache of programs in a folder. A process without permission to write to the folder can still use the programs in
+ * it.
+ */
 export function cacheAt(dir: string) {
   /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
   async function find(key: string): Promise<Binaries | undefined> {
@@ -23,8 +26,8 @@ export function cacheAt(dir: string) {
   }
 
   /**
-   * Makes a cache entry: lets `fill` write the programs into a temporary folder, then renames the folder to the key. Only the
-   * process that holds the lock may call this.
+   * Makes the cache entry with this key: lets `fill` write the programs into a temporary folder, then gives the folder the key
+   * as its name. Only the process that holds the lock may call this.
    */
   async function make(key: string, fill: (dir: string) => Promise<void>): Promise<Binaries> {
     await removeAbandoned(dir);
@@ -58,8 +61,8 @@ export function cacheAt(dir: string) {
 }
 
 /**
- * Removes unfinished cache entries. The caller holds the lock for making entries, so only processes that were killed can have
- * left them behind.
+ * Removes the folders of unfinished cache entries. No other process makes entries now, because the caller holds the lock for
+ * that. So processes that were killed have left these folders behind.
  */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));

@@ -25,12 +25,12 @@ export const goSettings = {
 };
 
 /**
- * The arguments of `go build`: print each compiled package, and leave out debug information (dwarf), which nobody reads and
- * which costs a sixth of the CPU time.
+ * The arguments of `go build`: print the name of each compiled package, and leave out debug information (DWARF), which nobody
+ * reads and which takes a sixth of the CPU time.
  */
 export const goBuild = ['build', '-v', '-trimpath', '-gcflags=all=-dwarf=false'];
 
-/** Returns the reason why Go on this machine cannot build the control plane; undefined when Go can. */
+/** Returns the reason why Go on this machine cannot build the control plane; undefined if it can build it. */
 export async function whyNotGo(go = 'go'): Promise<string | undefined> {
   try {
     const environment = environmentWith({ GOTOOLCHAIN: 'local' });

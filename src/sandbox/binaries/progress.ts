@@ -12,14 +12,15 @@ export interface Progress {
 }
 
 /**
- * What a long step of starting the sandbox is given: `detail` reports the progress of the step, and `signal` stops the step.
+ * The function `detail`, with which a long step of starting the sandbox reports its progress, and the signal that stops the
+ * step.
  */
 export interface Work {
   readonly detail: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** A stream where progress is written, and whether it is a terminal. */
+/** The stream to which progress is written. It tells whether it is a terminal, and how wide the terminal is. */
 export interface Screen {
   readonly isTTY?: boolean;
   readonly columns?: number;

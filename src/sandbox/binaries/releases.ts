@@ -4,7 +4,7 @@ export const KUBERNETES_VERSION = 'v1.36.3';
 /** The version of etcd that is built from the Go modules in `build/`. */
 export const ETCD_VERSION = 'v3.6.8';
 
-/** The Kubernetes version of the official archive: the newest 1.36 that is published as an archive. */
+/** The newest patch version of Kubernetes 1.36 for which there is an official archive of the programs. */
 export const ARCHIVE_VERSION = 'v1.36.2';
 
 /** An official archive of etcd, kube-apiserver and kubectl for one platform. */

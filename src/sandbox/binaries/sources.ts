@@ -17,8 +17,8 @@ const realMeans = { archiveFor, unpackArchive, whyNotGo: () => whyNotGo(), build
 const never = new AbortController().signal;
 
 /**
- * Finds the programs of a control plane in the first of four places that has them: the folder in KUBEBUILDER_ASSETS, the cache,
- * the official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
+ * Finds the programs of a control plane. Tries four sources in this order: the folder in KUBEBUILDER_ASSETS, the cache, the
+ * official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
   where: Surroundings,
@@ -43,8 +43,8 @@ export async function findBinaries(
 
   const release = await turnOf(cache, progress, signal);
   /**
-   * Makes a cache entry. If that fails, returns undefined and keeps the reason for the final error message. `trouble` is the
-   * beginning of the reason.
+   * Makes a cache entry. If that fails, returns undefined, and notes for the final error message what failed (`trouble`) and
+   * why.
    */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {

@@ -83,8 +83,8 @@ async function startAt(dir: string, place: ProgramPlace, options: ControlPlaneOp
     if (manager) await manager.start(signal);
     else say('kube-controller-manager is missing: deleted namespaces will stay in Terminating');
     const adminToken = credentials.tokenOf('admin');
-    // `stop` ends all programs of the control plane, etcd last. A single one can be stopped and started again through
-    // `daemons`; it keeps its address.
+    // `stop` ends all programs of the control plane, etcd last. Through `daemons` a single program can be stopped and started
+    // again; the program keeps its address.
     return { url, ca, adminToken, kubeconfigPath, kubeconfig, binaries, daemons, stop };
   } catch (error) {
     await stop();

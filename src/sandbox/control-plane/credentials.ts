@@ -15,8 +15,8 @@ export const users = {
 export type User = keyof typeof users;
 
 /**
- * The paths of the folder with the API server's certificate, of the file with its users' tokens, and of the file with its key for
- * signing tokens of service accounts; and a function that returns the token of a user.
+ * The credentials of a control plane: the paths of the folder with the API server's certificate, of the file with its users'
+ * tokens and of the key that signs the tokens of service accounts. `tokenOf` returns the token of a user.
  */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 

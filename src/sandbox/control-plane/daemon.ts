@@ -8,7 +8,7 @@ import { poll } from '../poll.ts';
 import { inTime } from '../../base/time.ts';
 import { realClock } from '../../cli/machine.ts';
 
-/** A program that runs until it is stopped, with a check of whether the program is up. */
+/** How to run a program until it is stopped, and how to check whether the program is up. */
 export interface Program {
   readonly name: string;
   readonly command: string;

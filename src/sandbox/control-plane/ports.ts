@@ -29,7 +29,10 @@ export async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** Listens on a random port; if many random ports are taken, lets the system choose one. */
+/**
+ * Listens on a random free port, so that no other program can take the port. If many random ports are taken, lets the system
+ * choose one.
+ */
 async function holdAny(): Promise<Server> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     const held = await hold(randomInt(lowest, above)).catch(() => undefined);

@@ -4,7 +4,7 @@ import { environmentWith } from '../../config.ts';
 import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
-/** The folders that every program of the control plane needs: for files that only the programs themselves use, and for logs. */
+/** The folders that each program of the control plane uses: `run` for files of the program's own, and `logs` for its log. */
 export type ProgramPlace = Readonly<Record<'run' | 'logs', string>>;
 
 const answerMs = 2000;
@@ -83,8 +83,8 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       return ca !== undefined && answersOk(`https://127.0.0.1:${port}/readyz`, ca);
     },
     upWithinMs: 90_000,
-    // Give the API server little time to end before it is killed. With open watches it would take up to a minute, and etcd
-    // already has all data.
+    // Give the API server only a short time to end before it is killed. With open watches it would need up to a minute. Killing
+    // it loses nothing, because etcd already has all data.
     graceMs: 2000,
   };
 }

@@ -39,7 +39,7 @@ export const durationMinutes = { '1m': 1, '5m': 5, '10m': 10, '15m': 15, '30m': 
 /** The allowed values of an alert's `duration`, such as `5m`. */
 export const durations = Object.keys(durationMinutes) as (keyof typeof durationMinutes)[];
 
-/** The allowed values of an alert's `queryRange`: the period of metric data that the query of the alert covers. */
+/** The allowed values of an alert's `queryRange`, which is the period of metric data that the query of the alert covers. */
 export const queryRanges = ['5m', '10m', '15m', '30m', '1h', '2h'] as const;
 
 /** The fields that POST /app-env/alert and PATCH /alert both take. */
@@ -50,7 +50,7 @@ export const ruleFields = {
   operator: choice(['gt', 'lt']),
   threshold: number(),
   duration: choice(durations),
-  /** How the values of several containers are combined into one value, for example by their mean or maximum. */
+  /** The way in which the values of several containers are combined into one value, such as their mean or maximum. */
   aggregation: choice(['mean', 'max', 'min', 'last']),
   queryRange: choice(queryRanges),
 };
@@ -116,7 +116,7 @@ export interface Alert extends Required<Omit<Rule, 'description'>>, Pick<Rule, '
   readonly region: string;
   readonly contactPointIds: readonly string[];
   readonly enabled: boolean;
-  /** The state of the alert that clients see. It may lag behind `liveState`, the state that the last evaluation found. */
+  /** The state of the alert as clients see it. It may lag behind `liveState`, the state that the last evaluation found. */
   readonly lastKnownState: AlertState;
   readonly lastStateCheck?: number;
   /** The state that the last evaluation of the alert found. */
@@ -138,7 +138,7 @@ export function alertNamed(world: World, alertId: string): Alert {
   return found(world.of(alerts).get(alertId), 'alert not found');
 }
 
-/** Lists the alerts that deliver to a contact point. */
+/** Lists the alerts that send their notifications to a contact point. */
 export function alertsUsing(world: World, contactPointId: string): readonly Alert[] {
   return world.of(alerts).where('contactPoint', contactPointId);
 }
@@ -198,7 +198,7 @@ export function keepEvaluating(world: World): void {
   world.schedule(evaluates, 'all', next, {});
 }
 
-/** Estimates how much work the evaluation of all alerts, every 15 seconds, causes while the clock advances by `ms` milliseconds. */
+/** Estimates how much work it is to evaluate all alerts every 15 seconds while the clock advances by `ms` milliseconds. */
 export function evaluationWorkIn(world: World, ms: number): number {
   const { size } = world.of(alerts);
   return size === 0 ? 0 : (ms / evaluationMs) * (1 + size / 20);
@@ -219,8 +219,8 @@ export function evaluateAll(world: World): void {
 }
 
 /**
- * Returns the alert `changed`. If its condition differs from before, the new condition must be met for the whole duration before the alert
- * fires.
+ * Returns the changed alert. If the change affects the alert's condition, the new condition must be met for the whole duration before the
+ * alert fires.
  */
 export function withNewCondition(before: Alert, changed: Alert): Alert {
   const isSame = conditionFields.every((field) => before[field] === changed[field]);
@@ -230,8 +230,8 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
 /**
- * Enables or disables an alert. An alert that is enabled again waits for its whole duration before it fires; if it was firing when it was
- * disabled, it keeps firing.
+ * Enables or disables an alert. When it is enabled again, its condition must be met for the whole duration before it fires. An alert that
+ * was firing when it was disabled need not wait: it goes on firing if its condition is still met.
  */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;

@@ -31,7 +31,7 @@ const creatable = ['appEnvId', 'envName', ...Object.keys(newRule), 'contactPoint
 /** The fields that PATCH /alert may change. */
 const patchable = [...Object.keys(ruleFields), 'contactPointIds', 'enabled'];
 
-/** Creates an alert: POST /app-env/alert. */
+/** Handles POST /app-env/alert, which creates an alert. */
 function postAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -61,7 +61,7 @@ function postAlert(call: AreaCall): AreaAnswer {
   return ok({ message: 'Alert created', alert: createdAlert(world, alert) });
 }
 
-/** Changes an alert: PATCH /alert. */
+/** Handles PATCH /alert, which changes an alert. */
 function patchAlert(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const alert = alertNamed(world, required(body, 'alertId', text()));
@@ -125,7 +125,7 @@ function requireFreeName(world: World, appEnvId: string, name: string): void {
   requireFree(world, 'alerts', world.of(alerts).where('name', `${appEnvId}/${name}`));
 }
 
-/** Serves the alerts on metrics of environments. */
+/** Serves alerts, which watch the metrics of environments. */
 export const alertsArea: Area = {
   collections: [alerts, metrics],
   routes: [

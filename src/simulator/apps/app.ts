@@ -36,7 +36,7 @@ const sharedFields = {
   image: imageReference,
 };
 
-/** The fields of POST /app that are stored in the app unchanged. */
+/** The fields of POST /app that are copied into the app as the request sent them. */
 export const newFields = {
   ...sharedFields,
   ...gitFields,
@@ -46,7 +46,7 @@ export const newFields = {
   isCliDeployment: flag,
 };
 
-/** The fields of PATCH /app that are stored in the app unchanged. */
+/** The fields of PATCH /app that are copied into the app as the request sent them. An empty value clears some of them. */
 export const changedFields = {
   ...sharedFields,
   builder: text(),

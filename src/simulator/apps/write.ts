@@ -109,7 +109,7 @@ function jobConfigFor(preset: string, body: BodyFields): JobConfig | undefined {
   return record(plain)(given, 'jobConfig');
 }
 
-/** The fields of PATCH /app that change a setting of the app. */
+/** The fields of PATCH /app that are settings of the app; `appId` and `applyImmediately` are not. */
 const settable = [...Object.keys(changedFields), 'jobConfig'];
 
 /** All fields that PATCH /app accepts. */
@@ -176,7 +176,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes the settings of an app that a request cleared with an empty string or an empty object. */
+/** Removes those settings from an app that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;

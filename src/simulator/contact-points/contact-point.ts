@@ -32,7 +32,7 @@ const chatUrl = url(['https:'], (host) => host === chatHost);
 const emailAddress = matching(/^[^\s@]+@[^\s@]+$/, 'an e-mail address', { max: 320 });
 const method = matching(/^(GET|POST|PUT|PATCH|DELETE)$/, 'GET, POST, PUT, PATCH or DELETE');
 
-/** Validates `mentionUsers`: a string or a list of strings, because the API documentation does not say which. */
+/** Validates `mentionUsers`. The API documentation does not say whether it is a string or a list of strings, so both are accepted. */
 const mentions: Reads<string | readonly string[]> = (value, name) =>
   Array.isArray(value) ? list(text())(value, name) : text({ min: 0 })(value, name);
 

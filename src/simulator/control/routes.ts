@@ -190,7 +190,7 @@ function linesAfter<T extends { readonly seq: number }>(
   };
 }
 
-/** Yields the lines of a log as JSON of the form `{items}`, piece by piece. */
+/** Yields the JSON text `{"items": […]}` in pieces; the items are the lines of a log. */
 function* itemsText<T>(parts: Iterable<readonly T[]>, show: (line: T) => unknown): Iterable<string> {
   yield '{"items":[';
   let comma = '';

@@ -67,8 +67,8 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
 }
 
 /**
- * Marks a configuration as enrolled. In a cold configuration, this ends the enrollment. In a warm configuration, the enrollment stays
- * active, because it feeds changes to the standby.
+ * Marks a configuration as enrolled. In a cold configuration, the enrollment operation is then finished. In a warm configuration, the
+ * operation keeps running, because it copies changes to the standby.
  */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;

@@ -122,7 +122,8 @@ export const environmentsArea: Area = {
     lifecycle('start', start, []),
   ],
   timers: { [deploymentTimers.passes]: pass, [deploymentTimers.settles]: settle },
-  // These routes replace the console of the real service, because the API cannot create, change or delete environments.
+  // The public API has no endpoints to create, change or delete an environment; users of the real service do this in its console. In the
+  // simulator, these control routes (/_sim) take the place of the console.
   control: [
     control('POST /environments', 'creates an environment', newFields, create),
     control(

@@ -9,8 +9,8 @@ export function addImage(world: World, environment: Environment, image: string):
 }
 
 /**
- * Adds a new version to an environment, built from its git branch, or from the same source as the version `from`. Reuses the image of an
- * earlier build with the same inputs, unless `forced` is true.
+ * Builds a new version of an environment from its git branch or, if `from` is given, from the source of that version. If an earlier build
+ * had the same inputs, the new version reuses its image, unless `forced` is true.
  */
 export function addBuild(world: World, environment: Environment, app: App, forced = false, from?: DeployedContent) {
   const buildHash = from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
@@ -32,7 +32,7 @@ const buildFields = 'useImage,dockerPreset,builder,contextDir,dockerfilePath,cus
 /** The fields of an app that determine which image it runs, if the app is not built from source. */
 const imageFields = ['useImage', 'image'];
 
-/** Selects the pending changes that need a new version; a restart of the current version does not apply these changes. */
+/** Selects the pending changes that take effect only with a new version, not with a restart of the current version. */
 function needsNewVersion(app: App, pendingChanges: readonly string[]): readonly string[] {
   const fields = app.useImage ? imageFields : buildFields;
   return pendingChanges.filter((name) => fields.includes(name));
@@ -107,7 +107,7 @@ export function deploy(world: World, environment: Environment, kind: DeploymentK
   return next;
 }
 
-/** Returns the changed app settings that a deployment does not bring into effect, so that they stay pending. */
+/** Returns the changed app settings that stay pending, because a deployment of this kind does not apply them. */
 function stillPending(app: App, pendingChanges: readonly string[], kind: DeploymentKind): readonly string[] {
   if (kind === 'newVersion') return [];
   return kind === 'stop' ? pendingChanges : needsNewVersion(app, pendingChanges);
@@ -141,7 +141,7 @@ export function settle(world: World, due: { readonly appEnvId: string; readonly 
   world.change(environments, settled, 'environment.settled', { status });
 }
 
-/** Sets the status of an environment to the one in a control request (/_sim), and ends a running deployment. */
+/** Gives an environment the status that a control request (/_sim) contains, and ends a running deployment. */
 export function toldStatus(world: World, environment: Environment, status: string): Environment {
   endDeployment(world, environment.appEnvId);
   return { ...environment, statusBefore: undefined, status };

@@ -14,7 +14,7 @@ export const startupFields = fields({ command: text(), args: list(text({ min: 0 
 /** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Validates the settings of a function (`functionConfig`). All accounts have the same limits. */
+/** Validates the settings of a function (`functionConfig`). The limits of these settings are the same for all accounts. */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -67,11 +67,14 @@ export interface Environment {
   readonly currentContentId?: string;
   /** The version number of the environment's newest version; 0 if it has no version. */
   readonly versions: number;
-  /** The ids of the versions that were deployed one after the other, oldest first. */
+  /**
+   * The ids of the versions that were deployed, in the order of deployment, oldest first. Only the last 50 are kept. A version that is
+   * deployed several times in succession is listed once.
+   */
   readonly deployments: readonly string[];
   /**
    * The status that the environment had before the running deployment; undefined while no deployment is running. If a new deployment
-   * replaces the running one, this field does not change.
+   * replaces the running one, this field keeps its value.
    */
   readonly statusBefore?: string | undefined;
 }
@@ -113,7 +116,7 @@ export type NewEnvironment = Pick<Environment, 'appId' | 'name' | 'region'> &
     readonly createdBy?: string;
   };
 
-/** Creates an environment and, if the environment is already deployed, its first version. */
+/** Creates an environment. If it is created as already deployed, also creates its first version. */
 export function createEnvironment(world: World, from: NewEnvironment): Environment {
   const { createdBy, ...given } = from;
   const app = appNamed(world, from.appId);
@@ -222,8 +225,8 @@ export function deleteEnvironment(world: World, environment: Environment): void 
   for (const { contentId } of world.of(contents).where('environment', appEnvId)) world.of(contents).remove(contentId);
   for (const membership of world.of(memberships).where('account', accountId)) {
     if (!membership.allowedAppEnvIds.includes(appEnvId)) continue;
-    // Keep a member's last environment id in the list, although the environment is deleted: an empty list would mean access to every
-    // environment.
+    // Keep the last environment id in a member's list, even though the environment is deleted: an empty list would give the member access
+    // to every environment.
     const allowedAppEnvIds = membership.allowedAppEnvIds.filter((each) => each !== appEnvId);
     if (allowedAppEnvIds.length > 0) world.of(memberships).put({ ...membership, allowedAppEnvIds });
   }
@@ -247,7 +250,10 @@ export function requireRunnable(
   }
 }
 
-/** Returns the image that an app runs before any image or build was deployed through the API. */
+/**
+ * Returns the image of an environment's first version, for an environment that the simulator sets up as already deployed, without a request
+ * that deploys it.
+ */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

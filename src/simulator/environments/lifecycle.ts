@@ -63,7 +63,7 @@ export function redeploy(call: AreaCall): AreaAnswer {
   return begun(world, withCurrent(environment, content), ['restart', 'redeploy', content], 'Redeployment started');
 }
 
-/** Handles POST /app-env/rollback, which deploys the previous version, or an earlier one that the request specifies. */
+/** Handles POST /app-env/rollback, which deploys the previous version, or the version that the request specifies. */
 export function rollback(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const environment = environmentMeant(call);
@@ -93,8 +93,8 @@ export function start(call: AreaCall): AreaAnswer {
 }
 
 /**
- * Begins a deployment and returns the response to the request. Fails if another deployment is running and the simulator option
- * `deploy.whileUpdating` is `reject`.
+ * Begins a deployment and returns the response to the request that asked for it. Fails if another deployment is running and the simulator
+ * option `deploy.whileUpdating` is `reject`.
  */
 function begun(
   world: World,
@@ -117,7 +117,10 @@ function contentOf(world: World, environment: Environment, contentId: string): D
   return content;
 }
 
-/** Finds the version that a build request repeats; returns undefined if the request does not set `isRebuild`. */
+/**
+ * Finds the version whose source a build request builds again: the version `fromContentId`, or else the current one. Returns undefined if
+ * the request does not set `isRebuild`, or if there is no such version yet.
+ */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;
   const fromContentId = optional(body, 'fromContentId', text());
@@ -172,7 +175,7 @@ function withFunctionConfig(environment: Environment, app: App, body: BodyFields
   if (kindOf(app) !== 'function') throw invalid('only Functions have a functionConfig');
   const functionConfig = { ...environment.functionConfig, ...functionFields(given, 'functionConfig') };
   const { minScale, maxScale } = functionConfig;
-  // If `maxScale` is 0, there is no maximum.
+  // A `maxScale` of 0 means that there is no upper limit, so that every `minScale` is allowed.
   if (minScale !== undefined && maxScale !== undefined && maxScale > 0 && minScale > maxScale)
     throw invalid('functionConfig.minScale must not be greater than functionConfig.maxScale');
   return { ...environment, functionConfig };

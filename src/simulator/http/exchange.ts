@@ -22,14 +22,16 @@ export interface Answered {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** If present, yields the body in pieces while the answer is sent, so that a long body need not be in memory as a whole. */
+  /**
+   * If set, the server sends the pieces that this function yields instead of `body`, so that a long body need not be in memory as a whole.
+   */
   readonly pieces?: () => Iterable<string>;
   readonly committed: boolean;
-  /** Number of bytes of the body after which the connection is closed. */
+  /** If set, the connection is closed after this many bytes of the response body. */
   readonly truncate?: number;
-  /** Milliseconds to wait after each byte of the body, which is then sent byte by byte. */
+  /** If set, the response body is sent byte by byte, with a pause of this many milliseconds after each byte. */
   readonly msPerByte?: number;
-  /** The length in bytes of a JSON object that is sent instead of the body. */
+  /** If set, a JSON object of this many bytes is sent instead of the response body. */
   readonly hugeBody?: number;
 }
 
@@ -41,7 +43,7 @@ export function answered(status: number, body: string, headers: Answered['header
 /** A stream of server-sent events. */
 export interface Stream {
   readonly kind: 'stream';
-  /** Calls `send` with each event; returns a function that ends the subscription. */
+  /** Calls `send` with each new event, until the function that `subscribe` returned is called. */
   readonly subscribe: (send: (event: string) => void) => () => void;
 }
 

@@ -20,7 +20,10 @@ export function required<T>(from: BodyFields, name: string, reads: Reads<T>, cal
   return reads(from[name], called);
 }
 
-/** Validates an optional field of an object. A field that is null is not missing: its value is validated too. */
+/**
+ * Validates an optional field of an object; returns undefined if the client did not send the field. A null counts as sent, so it is
+ * validated like any other value.
+ */
 export function optional<T>(from: BodyFields, name: string, reads: Reads<T>, called = name): T | undefined {
   return sent(from, name) ? reads(from[name], called) : undefined;
 }
@@ -130,7 +133,7 @@ export function must<T>(reads: Reads<T>): Must<T> {
 /** Describes an object: for each field, the function that validates it. Fields without `must` are optional. */
 export type FieldShape = Readonly<Record<string, Reads<unknown> | Must<unknown>>>;
 
-/** The type of an object that was validated with a `FieldShape`; a field that the client did not send is missing. */
+/** The type of an object whose fields were validated with a `FieldShape`. An optional field that the client did not send is absent. */
 export type ReadFields<S> = {
   readonly [K in keyof S as S[K] extends Must<unknown> ? K : never]: S[K] extends Must<infer T> ? T : never;
 } & {

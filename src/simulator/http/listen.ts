@@ -1,6 +1,6 @@
 /**
- * Serves the simulator on a socket. A request is handled only after its whole body has arrived. The connection of a client that sends too
- * slowly is closed at a deadline, and so is an event stream whose client does not read it.
+ * Serves the simulator on a socket. A request is handled only after its whole body has arrived. If a client sends its request too slowly,
+ * its connection is closed at a deadline. An event stream is closed if too many events wait for a client that does not read them.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -59,8 +59,8 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
   simulator.stop();
   const ended = once(server.close(), 'close');
   server.closeIdleConnections();
-  // Give running requests 300 ms to finish, then close every connection: event streams and requests that are never answered would stay open
-  // forever.
+  // Give running requests 300 ms to finish, then close every connection. Otherwise, event streams and requests that are never answered
+  // would stay open forever.
   const impatient = setTimeout(() => server.closeAllConnections(), 300).unref();
   await ended;
   clearTimeout(impatient);
@@ -69,8 +69,8 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
 
 async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection to a browser after each answer. If a reused connection breaks, the browser repeats the request, and its user does
-  // not notice a simulated connection fault.
+  // Close the connection to a browser after each response. A browser silently repeats a request if a reused connection breaks, so its user
+  // would not see a fault that breaks the connection.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;
@@ -80,8 +80,8 @@ async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: 
     const request = { method: incoming.method ?? 'GET', url, headers, body, tooLarge: body === undefined };
     await deliver(await simulator.handle(request), incoming, outgoing);
   } catch {
-    // Close the connection without an answer: the client is gone, or the state could not be written to disk, and then a success must not be
-    // reported.
+    // Close the connection without a response. Either the client is gone, or the state could not be written to disk; in the second case the
+    // client must not be told that its request succeeded.
     outgoing.destroy();
   }
 }
@@ -103,7 +103,7 @@ async function bodyWithin(incoming: IncomingMessage, limit: number): Promise<Buf
 async function deliver(reply: Reply, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   if (reply.kind === 'answered') return answer(reply, outgoing);
   if (reply.kind === 'stream') return stream(reply, outgoing);
-  // A reply of the kind `silent` sends nothing and leaves the connection open.
+  // For a reply of the kind `silent`, send nothing and leave the connection open.
   if (reply.kind === 'reset') incoming.socket.resetAndDestroy();
 }
 
@@ -151,8 +151,8 @@ function stream(reply: Stream, outgoing: ServerResponse): void {
   outgoing.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
   outgoing.write(': listening\n\n');
   const stop = reply.subscribe((event) => {
-    // Close the connection of a client that does not read its events; the simulator's page reconnects and requests the events that it
-    // missed.
+    // Close the connection of a client that does not read its events, so that unsent events do not pile up in memory. The simulator's page
+    // then reconnects and requests the events that it missed.
     if (outgoing.writableLength > mostWaiting) outgoing.destroy();
     else outgoing.write(event);
   });

@@ -1,13 +1,13 @@
 /**
- * Thrown by a handler to refuse a request; it carries the status and message of the answer, and all changes that the handler made are
- * undone.
+ * An error that refuses a request; it holds the status and the message of the response. If a handler throws it, all changes that the
+ * handler made are undone.
  */
 export class RequestRefusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   /**
-   * Additional fields at the top level of the error body, such as `details` or `installationId`. They stay there whatever form the
-   * simulator option `errors.body` gives the rest of the body.
+   * Additional fields at the top level of the error body, such as `details` or `installationId`. The simulator option `errors.body` sets
+   * the form of the error body, but does not change these fields.
    */
   readonly kept: Readonly<Record<string, unknown>>;
   readonly headers: Readonly<Record<string, string>>;
@@ -41,7 +41,7 @@ export function notFound(message: string): RequestRefusal {
 }
 
 /**
- * Converts an error into the refusal that the client receives. Any other error than a `RequestRefusal` is a bug of the simulator: it is
+ * Converts an error into the refusal that the client receives. Any error other than a `RequestRefusal` is a bug of the simulator: it is
  * logged, and the client receives a 500.
  */
 export function refusalFor(error: unknown, request: string, log: (line: string) => void): RequestRefusal {
@@ -50,7 +50,7 @@ export function refusalFor(error: unknown, request: string, log: (line: string) 
   return new RequestRefusal(500, 'the simulator has a bug: its log shows the error');
 }
 
-/** Returns `thing`; fails with 404 if it is undefined. */
+/** Returns the result of a look-up. If it is undefined, the object does not exist, and the function fails with 404. */
 export function found<T>(thing: T | undefined, message: string): T {
   if (thing === undefined) throw notFound(message);
   return thing;

@@ -28,7 +28,7 @@ export function viewOf({ store, mode, requests }: Clockwork, world: World, query
   const { recent } = store;
   const changed = after === undefined || epoch !== recent.epoch ? undefined : recent.after(after);
   return {
-    // If `epoch` differs from the page's value, all data was replaced, and the page must discard the data that it has.
+    // If `epoch` differs from the value that the web page has, all data was replaced, and the page must discard its data.
     epoch: recent.epoch,
     revision: recent.seq,
     now: world.now,

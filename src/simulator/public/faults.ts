@@ -45,8 +45,8 @@ type Table = typeof table;
 export const effects = Object.entries(table).map(([name, [does]]) => ({ name, does }));
 
 /**
- * The effect of a fault on a request. Exactly one field sets the effect. In addition, the effect `status` may have `body` and `headers`,
- * and the effect `delayMs` may have `then`.
+ * What a fault does to a request. Exactly one field names the effect and holds its setting, such as `delayMs: 500`. Only `status` can be
+ * combined with `body` and `headers`, and only `delayMs` with `then`.
  */
 export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Name][1]> } & {
   readonly body?: unknown;
@@ -55,24 +55,25 @@ export type FaultEffect = { readonly [Name in keyof Table]?: ReturnType<Table[Na
 };
 
 /**
- * A fault that is injected into later public requests. Each matching request lowers `skip` by one. Once `skip` is 0, the fault affects the
- * request, and `count` is lowered instead.
+ * A fault that affects later public requests. First, `skip` matching requests pass unaffected; then `count` matching requests are affected.
+ * Both numbers are counted down, and the fault is removed when `count` is used up.
  */
 export interface Fault {
   readonly faultId: string;
-  /** Which requests the fault matches. The first `skip` matching requests are not affected; the next `count` are. */
+  /** The conditions under which a request matches the fault. The first `skip` matching requests are not affected; the next `count` are. */
   readonly match: ReturnType<typeof match> & { readonly skip: number; readonly count: number };
   readonly effect: FaultEffect;
 }
 
-/** All faults that still wait for requests, oldest first. */
+/** All injected faults that have not been used up yet, oldest first. */
 export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 
-/** The parts of a request that decide whether a fault matches it. */
+/** The parts of a request that are compared with the `match` field of a fault. */
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
 /**
- * Finds the oldest fault that applies to a request and lowers its count. Returns the effect of the fault, or undefined if no fault applies.
+ * Finds the oldest fault that affects a request, and lowers its `count`. Lowers `skip` of the older faults that match the request but let
+ * it pass. Returns the effect of the fault, or undefined if no fault affects the request.
  */
 export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
@@ -107,7 +108,7 @@ function pathMatches(pattern: string, path: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`, 's').test(path);
 }
 
-/** Validates the effect of a fault in a control request (/_sim). */
+/** Validates the field `effect` of a control request (/_sim) that adds a fault. */
 function effectFrom(value: unknown, name: string): FaultEffect {
   const fields = object(value, name);
   const names = Object.keys(table);

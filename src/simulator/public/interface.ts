@@ -1,7 +1,7 @@
 /**
  * Answers public requests. A request first waits for the configured latency and for a fault that delays it; then all timers that are due
  * fire. From here on nothing waits: the token (401), the rate limit (429), the path (404, 405), the scopes (403) and the form of the
- * request (400, 413) are checked, and the handler runs in a transaction. The client receives its answer, or what a fault sends instead,
+ * request (400, 413) are checked, and the handler runs in a transaction. A fault may change or replace the response. The client receives it
  * only after all changes are on disk.
  */
 import { authenticate, requireScopes } from '../accounts/access.ts';
@@ -35,7 +35,10 @@ interface RunningRequest {
   readonly query: Readonly<Record<string, string>>;
   readonly seq: number;
   readonly effect: FaultEffect;
-  /** The fields and parameters of the request that the API does not document; they are listed in the request log. */
+  /**
+   * The fields and query parameters that the request has, but that the API documentation does not mention. They are listed in the request
+   * log.
+   */
   unknownFields: readonly string[];
 }
 
@@ -132,7 +135,7 @@ function callOf({ request, query, effect }: RunningRequest, route: Route, caller
   return { world, caller, query, body, staleListMs, failAfterComponents };
 }
 
-/** Lists the fields and parameters of a request that the API does not document for its endpoint. */
+/** Lists the fields and query parameters that a request has, but that the API documentation does not mention for the endpoint. */
 function unknownFields({ takes, method }: Route, { body, query }: AreaCall): readonly string[] {
   if (takes === undefined) return [];
   const carries = carriesBody(method);
@@ -154,7 +157,7 @@ function typed(type: string, body: string): Readonly<Record<string, string>> {
   return body === '' ? {} : { 'content-type': type };
 }
 
-/** Returns the answer of a fault that sets status, body and headers. */
+/** Builds the response that a fault demands, with the given status, body and headers. */
 function answeredWith(status: number, body: unknown, headers: Answered['headers'], committed: boolean): Answered {
   const isText = typeof body === 'string';
   const text = isText ? body : (JSON.stringify(body) ?? '');
@@ -171,7 +174,7 @@ function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   return effect.redirect === undefined ? undefined : answered(307, '', { location: effect.redirect });
 }
 
-/** Applies a fault to the answer of a request that was handled. */
+/** Applies a fault to the response of a request that was carried out, for example by cutting off the body or resetting the connection. */
 function delivered(handled: Answered, effect: FaultEffect): Reply {
   const { committed } = handled;
   const { commitThen, truncate, slowBodyMsPerByte: msPerByte, hugeBody } = effect;

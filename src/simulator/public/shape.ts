@@ -21,12 +21,15 @@ export function rejected(world: World, message: string, kept: Readonly<Record<st
   return new RequestRefusal(Number(world.readings['rejection.status']), message, kept);
 }
 
-/** Rejects a request if there is a `reason` to reject it. */
+/** Refuses the request with the message `reason`; does nothing if `reason` is undefined. */
 export function rejectIf(world: World, reason: string | undefined): void {
   if (reason !== undefined) throw rejected(world, reason);
 }
 
-/** Fails if another object already has the name and the simulator option for names of this kind is `unique`. */
+/**
+ * Fails if another object of this kind already has the name and the simulator option for the kind, such as `names.apps`, is `unique`.
+ * `others` lists the objects that have the name.
+ */
 export function requireFree(world: World, kind: keyof typeof named, others: readonly object[]): void {
   if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
   throw rejected(world, `${named[kind]} with this name already exists`);
@@ -53,8 +56,8 @@ interface Listable {
 }
 
 /**
- * Lists the objects that an index has under a key, such as the apps of an account. The simulator option `lists.order` decides their order.
- * With the option `lists.lagMs` or a `staleList` fault, the list shows an older state.
+ * Lists the objects that have the given key in an index, for example the apps of one account. The simulator option `lists.order` decides
+ * their order. The simulator option `lists.lagMs` or a `staleList` fault makes the list show an older state.
  */
 export function listed<T extends Listable>(
   call: AreaCall,

@@ -3,7 +3,7 @@ import { isRecord } from '../../../src/base/json.ts';
 import type { AccountReader } from '../../../src/cli/account/reader.ts';
 import { draftsOf } from '../../../src/cli/import/manifests.ts';
 import { readAccount } from '../../../src/cli/import/read-account.ts';
-import { Bench } from '../../kinds/support/edits/bench.ts';
+import { Bench, type Row } from '../../kinds/support/edits/bench.ts';
 import { allEdits } from '../../kinds/support/edits/index.ts';
 import type { InProcess } from '../../support/in-process.ts';
 
@@ -31,12 +31,17 @@ const notShown: Readonly<Record<string, readonly string[]>> = {
   DisasterProtection: [],
 };
 
-function readerOf(world: InProcess): Pick<AccountReader, 'accountId' | 'read'> {
+function readerOf(world: InProcess, token?: string): Pick<AccountReader, 'accountId' | 'read'> {
   return {
     accountId: 'acc_demo',
     read: async ({ method, path, query = {} }) => {
       const given = Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]));
-      const { status, body } = await world.request(method, `${path}?${String(new URLSearchParams(given))}`);
+      const { status, body } = await world.request(
+        method,
+        `${path}?${String(new URLSearchParams(given))}`,
+        undefined,
+        token,
+      );
       return { is: 'answered', status, body };
     },
   };
@@ -51,6 +56,19 @@ function isAt(field: string, path: string): boolean {
   return field === path || field.startsWith(`${path}.`);
 }
 
+/** What import writes of the field of each row, and whether a later import updates it. */
+async function writtenOf(bench: Bench, rows: readonly Pick<Row, 'name' | 'field'>[], token?: string) {
+  const content = await readAccount(readerOf(bench.world, token), { kinds: [], members: [] });
+  const { drafts } = draftsOf(content, new Map());
+  return rows.map(({ name, field }) => {
+    const draft = drafts.find(({ id }) => id === bench.status(name)['externalId']);
+    // The origin of a value, such as a key of a Secret, is the user's own choice; a list is written whole.
+    const [path = ''] = field.split(/\[\]|(?<!concurrency)\.value/u);
+    const updated = [...(draft?.own ?? []), ...(draft?.ifAbsent ?? [])];
+    return { path, is: valueAt(draft?.spec, path) !== undefined, again: updated.some((own) => isAt(path, own)) };
+  });
+}
+
 describe.each(allEdits.filter(({ kind }) => kind in notShown))('import of a $kind', (edits) => {
   it(
     'writes every field that the service shows, and updates it when it is repeated',
@@ -61,19 +79,17 @@ describe.each(allEdits.filter(({ kind }) => kind in notShown))('import of a $kin
       );
       const bench = await Bench.open(edits, rows);
 
-      const { drafts } = draftsOf(await readAccount(readerOf(bench.world), { kinds: [], members: [] }), new Map());
+      const written = await writtenOf(bench, rows);
+      // With this token the service shows no settings of a contact point, and all else.
+      const withoutSecrets = await writtenOf(bench, rows, 'demo-admin-no-secrets');
 
-      const written = rows.map(({ name, field }) => {
-        const draft = drafts.find(({ id }) => id === bench.status(name)['externalId']);
-        // The origin of a value, such as a key of a Secret, is the user's own choice; a list is written whole.
-        const [path = ''] = field.split(/\[\]|(?<!concurrency)\.value/u);
-        const updated = [...(draft?.own ?? []), ...(draft?.ifAbsent ?? [])];
-        return { path, is: valueAt(draft?.spec, path) !== undefined, again: updated.some((own) => isAt(path, own)) };
-      });
       const missing = written.filter(({ is }) => !is).map(({ path }) => path);
       expect([...new Set(missing)], 'not in the draft: src/cli/import/manifests.ts').toEqual(notShown[edits.kind]);
       const stale = written.filter(({ is, again }) => is && !again).map(({ path }) => path);
       expect([...new Set(stale)], 'not in `own` of the draft: src/cli/import/manifests.ts').toEqual([]);
+      const staleAtTop = withoutSecrets.filter(({ is, again, path }) => is && !again && !path.includes('.'));
+      const paths = [...new Set(staleAtTop.map(({ path }) => path))];
+      expect(paths, 'not in `own` of the draft without settings: src/cli/import/manifests.ts').toEqual([]);
     },
   );
 });

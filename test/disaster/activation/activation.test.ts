@@ -182,7 +182,7 @@ describe('the power to activate', () => {
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
     expect(sentenceOf(world, kind, 'while-away')).toMatch(
-      /nothing was sent; to send the request now, create a new resource$/,
+      /this request is never sent; to send the request now, create a new resource$/,
     );
 
     const { spec } = world.get(kind, 'while-away') as { spec: object };

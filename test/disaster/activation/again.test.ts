@@ -73,7 +73,7 @@ describe('an activation after others', () => {
 
     expect(await committed(world, 'activation.accepted')).toBe(1);
     expect(conditionOf(world, kind, 'same', 'Succeeded')).toBe('False/AlreadyActivated');
-    expect(sentenceOf(world, kind, 'same')).toContain('raise spec.attempt');
+    expect(sentenceOf(world, kind, 'same')).toContain('create a new RecoveryActivation with a higher spec.attempt');
   });
 
   it('is no other one either when nobody but the service remembers that its content is the same', async () => {
@@ -114,7 +114,7 @@ describe('an activation after one that was given up', () => {
     await world.run(600_000);
     expect(await committed(world, 'activation.accepted')).toBe(1);
     expect(conditionOf(world, kind, 'same', 'Succeeded')).toBe('False/OperationFailed');
-    expect(sentenceOf(world, kind, 'same')).toContain('raise spec.attempt');
+    expect(sentenceOf(world, kind, 'same')).toContain('create a new RecoveryActivation with a higher spec.attempt');
 
     world.apply(kind, 'another', { ...spec, attempt: 2 });
     await world.run(900_000);

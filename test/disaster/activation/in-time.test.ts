@@ -170,7 +170,7 @@ describe('an activation', () => {
     expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
     expect(tookMs).toBeLessThan(75_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
-    expect(said.some((sentence) => sentence.endsWith('no operation shows yet'))).toBe(true);
+    expect(said.some((sentence) => sentence.endsWith('but does not show any progress yet'))).toBe(true);
     expect(said.filter((sentence) => /no result|neither|no longer works|check in the service/.test(sentence))).toEqual(
       [],
     );
@@ -225,7 +225,7 @@ describe('an activation', () => {
     await world.run(900_000);
 
     expect(sentenceOf(world, kind, 'now')).toMatch(
-      /a discard may be possible: to ask for the discard, create an ActivationDiscard$/,
+      /to end the activation, create an ActivationDiscard, which the service may accept now$/,
     );
   });
 });

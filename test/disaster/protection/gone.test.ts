@@ -139,8 +139,10 @@ describe('a protection that is applied anew after a reset', () => {
     world.delete('DisasterReset', 'typo');
     await world.run(900_000);
 
-    expect(said).toContain('names configuration drc_typo of this environment, which the service does not show');
-    expect(said).toContain('if this configuration never existed, delete the DisasterReset');
+    expect(said).toContain(
+      'names configuration drc_typo of this environment, but the service does not list that configuration',
+    );
+    expect(said).toContain('if that configuration never existed, delete the DisasterReset');
     expect(said).toContain('raise spec.enrollment to 2');
     expect(conditionOf(world, kind, 'web', 'Ready')).toBe('True/InSync');
   });

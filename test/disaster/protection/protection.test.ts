@@ -178,7 +178,7 @@ describe('a protection', () => {
     await world.run(600_000);
     expect(conditionOf(world, 'RecoveryActivation', 'now', 'Ready')).toBe('False/NotDisclosed');
     expect(sentenceOf(world, 'DisasterProtection', 'orders')).toBe(
-      'RecoveryActivation team/now was accepted, but its result is not known yet; new settings wait until RecoveryActivation team/now has ended. To send the settings earlier, check in the service that the operation is over, then delete the resource RecoveryActivation team/now',
+      'new settings wait until RecoveryActivation team/now has ended. To send the settings earlier, check in the service that no operation is in progress, then delete RecoveryActivation team/now',
     );
     expect(await committed(world, 'configuration.edited')).toBe(0);
 

@@ -36,7 +36,7 @@ describe('an object whose list the service refuses while it answers otherwise', 
     expect(conditionOf(world, 'MetricAlert', 'cpu')).not.toMatch(/^True/);
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Synced')).not.toMatch(/^True/);
     expect(messageOf(world, 'MetricAlert', 'cpu')).toBe(
-      'account acc_demo does not list environment env_web_staging; the alert is created as soon as it is listed',
+      'account acc_demo does not list environment env_web_staging; the operator creates the alert once the environment is listed',
     );
   });
 

@@ -187,7 +187,7 @@ describe('an AppEnvironment in a world', () => {
       const doubt = messageOf(world, kind, name);
       await world.run(400_000);
 
-      expect(doubt).toContain('the call is sent again');
+      expect(doubt).toContain('the operator sends the call again');
       expect(conditionOf(world, kind, name)).toBe('True/InSync');
       expect(images(await environmentOf(world, 'env_web_staging')).filter((image) => image === 'r/x:2')).toHaveLength(
         1,

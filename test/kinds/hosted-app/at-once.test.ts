@@ -83,7 +83,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       expect.objectContaining({
         is: 'ready',
         message:
-          'the service equals the spec; spec.image only creates the app: AppEnvironment team/prod deploys an image of its own',
+          'the service equals the spec; spec.image is used only to create the app, because AppEnvironment team/prod deploys an image of its own',
       }),
     );
   });
@@ -96,7 +96,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
     expect(rest.memory.facts?.pendingChanges).toBeUndefined();
     expect(rest.step).toMatchObject({
       message:
-        'the service equals the spec; spec.image only creates the app: AppEnvironment team/prod deploys an image of its own',
+        'the service equals the spec; spec.image is used only to create the app, because AppEnvironment team/prod deploys an image of its own',
     });
   });
 
@@ -162,7 +162,7 @@ describe('an app that is taken over with applyImmediately', () => {
     expect(step).toMatchObject({
       is: 'ready',
       message:
-        'the service equals the spec; image.reference was sent to the adopted app without a comparison, because the service does not show the present value; each environment applies the change with its next deployment, or with the next edit of this spec',
+        'the service equals the spec; image.reference was sent to the adopted app, because the service does not show the current value; each environment uses the new value after its next deployment, or after the next edit of this spec',
     });
     expect(next.sent).toEqual([
       { healthCheckPath: '/', applyImmediately: true },

@@ -42,7 +42,7 @@ describe('what waits in the environments of an app', () => {
     expect(pending(world)).toEqual(['port']);
     expect(conditionOf(world, 'HostedApp', 'api', 'PendingChanges')).toBe('True/ChangesPending');
     expect(messageOf(world, 'HostedApp', 'api')).toContain(
-      'port was changed, and the change waits in each environment for the next deployment; the operator notices only deployments that an AppEnvironment makes',
+      'the change of port takes effect in each environment with its next deployment; the operator does not notice deployments that are made without an AppEnvironment',
     );
   });
 

@@ -440,7 +440,7 @@ describe('a MemberAccess beside what is gone', () => {
     const said = messageOf(world, 'MemberAccess', 'm');
     await world.run(180_000);
 
-    expect(said).toContain('env_own, which the spec does not name, may be gone');
+    expect(said).toContain('the service does not list environment env_own');
     expect(await reach(world)).toEqual(['env_web_prod']);
     expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
   });

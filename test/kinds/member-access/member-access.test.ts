@@ -339,11 +339,11 @@ describe('the access of a member', () => {
   });
 
   it.each([
-    ['nothing was asked for', {}, 'this resource is not known to have restricted the access'],
+    ['nothing was asked for', {}, 'it is not certain that this resource restricted it'],
     [
       'what was asked for was never answered with a yes',
       { askedAppEnvIds: ['a'] },
-      'this resource is not known to have restricted the access',
+      'it is not certain that this resource restricted it',
     ],
   ])('is not opened at the end of what was never applied, and says why: %s', (_because, facts, why) => {
     const step = settledStep(memberAccess, {
@@ -434,7 +434,7 @@ describe('the access of a member', () => {
     });
 
     expect(step).toMatchObject({
-      message: expect.stringContaining('AppEnvironment web refers to environment new now') as string,
+      message: expect.stringContaining('AppEnvironment web now manages environment new') as string,
     });
   });
 
@@ -456,7 +456,7 @@ describe('the access of a member', () => {
         }),
       );
 
-      expect(refused?.message).toContain('ghost, which the spec does not name, may be gone');
+      expect(refused?.message).toContain('the service does not list environment ghost');
       expect([soon, later].map((step) => step && inShort(step))).toEqual(['read appEnvs', patch('a')]);
     });
 

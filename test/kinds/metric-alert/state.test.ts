@@ -137,7 +137,7 @@ describe('the state of an alert', () => {
     await world.run(2 * 3_600_000);
 
     expect(stale).toBe('Unknown/StateStale');
-    expect(said).toContain(`dates from ${String(stateObservedTime)}`);
+    expect(said).toContain(`at ${String(stateObservedTime)}`);
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBe('Unknown/NoData');
   });
 
@@ -150,7 +150,7 @@ describe('the state of an alert', () => {
     expect(first).toBe('False/Normal');
     expect(conditionOf(world, 'MetricAlert', 'cpu', 'Firing')).toBe('Unknown/StateStale');
     const { stateChangeTime } = statusOf(world, 'MetricAlert', 'cpu');
-    expect(messageOf(world, 'MetricAlert', 'cpu', 'Firing')).toContain(`dates from ${String(stateChangeTime)}`);
+    expect(messageOf(world, 'MetricAlert', 'cpu', 'Firing')).toContain(`at ${String(stateChangeTime)}`);
   });
 
   it('is told as it is where nobody knows the word', async () => {

@@ -285,9 +285,9 @@ describe('an activation before it is sent', () => {
     };
 
     expect(message({ related: () => [before] })).toMatch(
-      /put the operation id of the last RecoveryActivation into spec.afterOperationId$/,
+      /create a new RecoveryActivation with spec\.afterOperationId set to status\.externalId of the last RecoveryActivation$/,
     );
-    expect(message({ related: () => [] })).toMatch(/DisasterReset, which deletes all recovery points/);
+    expect(message({ related: () => [] })).toMatch(/DisasterReset \(which deletes all recovery points\)/);
   });
 });
 

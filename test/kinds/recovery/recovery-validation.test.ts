@@ -42,7 +42,7 @@ describe('an accepted validation', () => {
     expect(step).toMatchObject({
       is: 'wait',
       reason: 'InProgress',
-      message: 'the service accepted the validation as operation op_1 (stage-1) and has not shown its end yet',
+      message: 'the service accepted the validation as operation op_1 (stage-1), but has not reported an end yet',
     });
   });
 

@@ -152,7 +152,7 @@ export const disasterReset: Verdicts = {
     {
       because: 'an environment',
       spec: { ...reset, environmentRef: undefined },
-      says: 'scope: Environment takes environmentRef, configurationId',
+      says: 'with scope Environment, set environmentRef, configurationId',
     },
     {
       because: 'one environment',
@@ -162,17 +162,17 @@ export const disasterReset: Verdicts = {
     {
       because: 'a pinned generation',
       spec: { ...reset, configurationGeneration: undefined },
-      says: 'configurationId and configurationGeneration only',
+      says: 'configurationId and configurationGeneration; do not set configurations',
     },
     {
       because: 'an account has no environment',
       spec: { ...account, environmentRef: { externalId: 'a' } },
-      says: 'scope: Account takes configurations only',
+      says: 'with scope Account, set configurations',
     },
     {
       because: 'an account is pinned too',
       spec: { ...account, configurations: undefined },
-      says: 'scope: Account takes configurations only',
+      says: 'with scope Account, set configurations',
     },
     {
       because: 'a name to confirm',

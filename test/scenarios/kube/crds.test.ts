@@ -86,7 +86,10 @@ describe('the definitions', () => {
     ['contactpoint.spec', 'exactly one of email, webhook, chatA, chatB'],
     ['contactpoint.spec.name', 'Default: the name of this resource.'],
     ['metricalert.spec.threshold', 'Default: 80 for percentages of CPU and memory'],
-    ['disasterprotection.status.recoveryPoints', 'The newest recovery points, and older ones at growing distances'],
+    [
+      'disasterprotection.status.recoveryPoints',
+      'The newest recovery points, some that are hours, days and weeks older, and the oldest',
+    ],
     ['recoveryactivation.spec.validUntil', 'Time after which the request is not sent'],
     ['hostedapp.status.internal.journal', 'a call that must not happen twice'],
   ])('explain %s in plain words', async (path, words) => {

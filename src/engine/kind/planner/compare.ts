@@ -455,7 +455,7 @@ export class OperatorKey {
 
   /**
    * Returns the ownership mark of one object in one account: `apphosting:` and 16 characters. The last four characters
-   * prove that this key made the mark.
+   * are a checksum, which proves that the mark was made with this key.
    */
   marker(endpoint: string, accountId: string, uid: string): string {
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);

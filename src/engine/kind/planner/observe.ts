@@ -19,8 +19,8 @@ export type Look =
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /**
- * Waits while the account is frozen: nothing may be created or deleted in it, because objects are missing from lists of
- * the service. Returns undefined if the account is not frozen.
+ * Returns the step to wait if the account is frozen; undefined if it is not. An account is frozen when too many objects
+ * are missing from the lists of the service: then nothing may be created or deleted in the account.
  */
 export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;

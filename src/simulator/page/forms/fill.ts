@@ -7,7 +7,7 @@ import { controlForms } from './control.ts';
 import { type Form, type FormPlace, type FormValues, placeOf } from './form.ts';
 import { recoveryForms } from './recovery.ts';
 
-/** Lists the forms of all requests that the web page can send. */
+/** All forms of the web page: one for each request that a person can send from it. */
 export const forms: readonly Form[] = [
   ...appForms,
   ...environmentForms,

@@ -11,7 +11,7 @@ const restricted = (...environmentRefs: readonly Spec[]): Spec => ({
 const prod = { externalId: 'env_web_prod' };
 const staging = { externalId: 'env_web_staging' };
 const full = { ...member, access: 'Full' };
-const list = refused('access: Restricted needs at least one entry in environmentRefs, and access: Full none');
+const list = refused('access: Restricted needs at least one entry in environmentRefs, and access: Full must have none');
 
 const patch = (...allowedAppEnvIds: readonly string[]) =>
   sent('PATCH /member/env-access', { accountId: 'acc_demo', membershipId: '{id}', allowedAppEnvIds });
