@@ -179,7 +179,7 @@ function fallbackOf(flag: Flag<unknown>, environment: Environment): Given | unde
   return text;
 }
 
-/** The command that people type to run this program: `kubectl apphosting` when kubectl runs it as a plugin. */
+/** The command that people type to run this program: `kubectl apphosting` if kubectl runs it as a plugin, else `apphosting`. */
 export const program = basename(argv[1] ?? '').startsWith('kubectl-') ? 'kubectl apphosting' : 'apphosting';
 
 /** Returns the first word of a command's name, such as `plan` for `plan DIR|FILE|-`. */
@@ -362,7 +362,7 @@ export const runCommand = {
     ...hostFlags,
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
     enableActivation: { help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset' },
-    enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account' },
+    enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account; needs --enable-activation as well' },
     horizonSeconds: whole(
       'for how long a call can still take effect in the service after the deadline of the call',
       'SECONDS',

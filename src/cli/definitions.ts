@@ -14,7 +14,7 @@ export interface Flaw {
   readonly message: string;
 }
 
-/** Writes the path of a field as messages show it: `spec.contactPointRefs[0].name`. */
+/** Writes the path of a field as messages show it, such as `spec.contactPointRefs[0].name` or `metadata.name`. */
 export function pathInWords(path: Path): string {
   return path.map((part, at) => (typeof part === 'number' ? `[${part}]` : at === 0 ? part : `.${part}`)).join('');
 }

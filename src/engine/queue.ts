@@ -301,8 +301,8 @@ export class Workers {
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   /**
-   * The text of the error that an object's last reconcile threw; empty if the error belongs to an outage of Kubernetes
-   * that concerns all objects.
+   * The text of the last error of each object whose last reconcile failed. Errors of an outage of Kubernetes that
+   * concerns all objects do not count: the text is empty if there were only such errors.
    */
   readonly #thrown = new Map<string, string>();
 

@@ -494,8 +494,8 @@ export class RateLimitedShare {
   #nextAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * Sets the weight of a read, which decides how often the read is repeated. The weight is 4 for a pressing read, such as that of
-   * a firing alert, and 1 for any other read.
+   * Sets the weight of a rate-limited read: 4 for a pressing read, such as that of a firing alert, and 1 for any other. A read
+   * with a higher weight is repeated more often.
    */
   count(reading: Weighed, isPressing: boolean): void {
     if (reading.weight === 0) this.#reads += 1;

@@ -38,7 +38,7 @@ export function stateOf({ ready, reason, state, message }: SandboxRow): string {
 
 const headings = ['KIND', 'NAME', 'READY', 'STATE', 'WHAT'];
 
-/** Formats rows as the lines of a table that fits a terminal. */
+/** Formats rows as the lines of a table that fits the width and the height of a terminal. */
 export function tableOf(rows: readonly SandboxRow[], size: { columns: number; rows: number }, paint: Paint): string[] {
   const cells = rows.map((row) => [
     row.kind,

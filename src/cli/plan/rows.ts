@@ -31,8 +31,8 @@ export interface Known {
 }
 
 /**
- * Matches the text that the operator adds to the end of the description of each object that it creates. The operator
- * recognises its objects by this text.
+ * Matches the ownership mark: the text that the operator adds to the end of the description of each alert that it
+ * creates. The operator recognises its alerts by this mark.
  */
 export const markForm = /\s*apphosting:[a-z2-7]{16}$/;
 

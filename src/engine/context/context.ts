@@ -175,9 +175,9 @@ export class ReconcileContext {
   }
 
   /**
-   * Called when somebody else wrote status in the meantime. Returns the status to write over it, or undefined if it
-   * must stay: its journal differs from the one that this process knows, or the object was recreated. A wiped status
-   * never stays.
+   * Returns the status to write over the newest status of the object, which somebody else may have written; undefined if
+   * the newest status must stay. It stays if the object was recreated. It also stays if its journal differs from the one
+   * that this process knows, unless the status was wiped: then it has neither an id nor a journal.
    */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;

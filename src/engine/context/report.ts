@@ -178,8 +178,8 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
 }
 
 /**
- * The condition reasons that say that a call is being made. Pausing an object removes them, because a paused object
- * makes no calls.
+ * The condition reasons that say that a call is being made or that its outcome is not known yet. Pausing an object
+ * removes them, because a paused object makes no calls.
  */
 const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
 

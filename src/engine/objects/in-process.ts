@@ -342,7 +342,7 @@ interface ReadUse {
   all: boolean;
 }
 
-/** The lists and items of the service that one reconcile used, by the key of the list. */
+/** Which lists and items of the service one reconcile used, by the key of the list. */
 type UsedReads = Map<string, ReadUse & { readonly read: Read }>;
 
 interface Followed {

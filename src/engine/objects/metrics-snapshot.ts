@@ -4,7 +4,10 @@ import type { ObjectMeta } from '../ports.ts';
 /** Numbers about all objects, such as how many are Ready, for the operator's metrics. */
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
-/** Counts the objects by their conditions. */
+/**
+ * Counts the objects of each kind by the type, status and reason of their conditions, and the calls with an unknown
+ * outcome. Also returns the use of each account, and the ages of failures and of unknown outcomes.
+ */
 export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   const all = [...entries];
   const conditions = all.flatMap(({ kind, status }) =>

@@ -73,7 +73,7 @@ export function accountLabel({ namespace, name }: Pick<ObjectMeta, 'name' | 'nam
   return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
-// ---- the index -------------------------------------------------------------------------------------------------
+// ---- the index of objects --------------------------------------------------------------------------------------
 
 /**
  * Builds index keys. An index key stands for an account, another object, a Secret, a ConfigMap, an id or a name. When

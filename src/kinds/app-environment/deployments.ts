@@ -74,7 +74,10 @@ export interface DeploymentAction {
  */
 interface Done {
   readonly body?: unknown;
-  /** The time, by the operator's clock, when the operator decided to make the call. */
+  /**
+   * The time, by the operator's clock, when the operator decided to make the call. If a call with a lost response turns
+   * out to have taken effect, the time when the operator records this.
+   */
   readonly atMs: number;
   readonly attempt: number;
 }

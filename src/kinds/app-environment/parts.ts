@@ -149,8 +149,8 @@ export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string
 }
 
 /**
- * Returns the fingerprints to keep after a deployment: the fingerprints of the fields that it sent, and as many earlier
- * fingerprints as fit in status.
+ * Returns the fingerprints to keep after a deployment that succeeded: those of the fields that it sent, and the earlier
+ * ones that still hold, as many as fit in status.
  */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));

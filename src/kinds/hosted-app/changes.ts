@@ -47,8 +47,9 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
 }
 
 /**
- * Returns the status fields to write while it is not known whether a change of the app arrived: the change may already wait in
- * the environments.
+ * Returns the status fields for a change of the app that has arrived or may have arrived. If the change is not applied at once, it
+ * waits in the environments for their next deployment. If it is applied at once and the service never shows its values, the
+ * call is counted.
  */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);

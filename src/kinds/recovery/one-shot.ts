@@ -231,9 +231,9 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * A decision about a request needs a read that began at or after a certain time, which this function returns. Before a
- * call, the read must be recent. After a refusal or a lost response, it must have begun later than the refusal or the
- * loss.
+ * Returns the time at or after which a read must have begun to count for a decision about a request. Before a call, this
+ * is a recent time. After a refusal or a lost response, it is not before the refusal or the loss. Once the service has
+ * accepted the request, any read counts.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;

@@ -222,9 +222,9 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 }
 
 /**
- * How far the creation time of a component may lie outside the time during which the request could arrive. That time is
- * counted from the last list before the request, but the request is sent a little later. The clocks of the service may
- * also differ from each other.
+ * How far the creation time of a component may lie outside the time during which the request could arrive. The end of
+ * that time is counted from the last list before the request. The request is sent a little later, so it can also arrive
+ * a little after that end. The clocks of the service may also differ from each other.
  */
 const presumedSlackMs = 60_000;
 

@@ -180,7 +180,10 @@ function choose(
   };
 }
 
-/** Adds to a user of client-node those fields of the kubeconfig's user entry that client-node does not read. */
+/**
+ * Completes a user of client-node with what client-node ignores in the kubeconfig's user entry: the field `tokenFile`, and
+ * for an exec plugin the folder of a relative command and the variable KUBERNETES_EXEC_INFO.
+ */
 function completed({ token, ...user }: User, { user: entry, folder }: UserEntry, cluster: Cluster): User {
   const { tokenFile, exec } = entry;
   const absolute = (path: string): string => (isAbsolute(path) ? path : join(folder, path));

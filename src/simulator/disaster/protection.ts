@@ -18,7 +18,7 @@ export interface ProtectionRequest {
   readonly asked: AskedSettings;
 }
 
-/** The settings and target names of a protection, with all defaults filled in. */
+/** The settings of a protection, with all defaults filled in, and the names of the recovered environment and its app. */
 interface Agreed {
   readonly settings: ConfigurationSettings;
   readonly target?: TargetNames | undefined;

@@ -71,7 +71,7 @@ function changedReadings(readings: Readings): object {
 
 type ShownFields = Readonly<Record<string, unknown>>;
 
-/** A stored object as the web page gets it: with an `id` field, and without secrets. */
+/** A stored object as the web page gets it: with an `id` field, and without secrets other than API tokens. */
 type ShownRow = ShownFields & { readonly id: string };
 
 /** Returns a function that reads the objects of a collection for the web page: all of them, or those of the given ids that still exist. */

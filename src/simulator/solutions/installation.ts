@@ -65,7 +65,7 @@ const inputFields = {
   agentSecondaryModel: text(),
 };
 
-/** Validates the inputs of a solution in a request; a solution without an agent has no inputs. */
+/** Validates and returns the inputs of a solution in a request. If the solution has no agent, its inputs are ignored. */
 export function sentInputs(solution: Solution, body: BodyFields): Partial<Inputs> {
   const given = optional(body, 'inputs', object) ?? {};
   return solution.agentImage === undefined ? {} : readFields(given, inputFields, 'inputs');

@@ -55,7 +55,7 @@ export interface SavedStep {
   readonly ledger: readonly Commit[];
 }
 
-/** The first line of a state file: all data, with the change log compressed, and the request log. */
+/** The first line of a state file: all data, and the change log and the request log, both compressed. */
 export interface SavedState extends Omit<SavedWorld, 'ledger'> {
   readonly ledger: PackedLines;
   readonly requests: KeptRequests;

@@ -171,9 +171,9 @@ describe('an activation', () => {
     expect(tookMs).toBeLessThan(75_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
     expect(said.some((sentence) => sentence.endsWith('but does not show any progress yet'))).toBe(true);
-    expect(said.filter((sentence) => /no result|neither|no longer works|check in the service/.test(sentence))).toEqual(
-      [],
-    );
+    expect(
+      said.filter((sentence) => /no result|neither|no longer working|check in the service/.test(sentence)),
+    ).toEqual([]);
   });
 
   it.each(['Cold', 'Warm'])(

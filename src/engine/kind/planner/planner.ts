@@ -322,11 +322,13 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 
 // ---- an object that the spec names -----------------------------------------------------------------------------
 //
-// Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known.
+// Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known or has proved
+// ambiguous.
 //
-// Guarantees: if the response to a create call was lost, the operator finds out what the call created before it binds the
-// resource to a different object. If the resource gives up an object, an event says that this object stays in the
-// service. An object is not bound if another resource owns it, or if it belongs to another account.
+// Guarantees: if the response to a create call was lost, the operator looks for the created object before it binds the
+// resource to a different object. Only if the created object cannot be told for certain does `spec.externalId` decide.
+// If the resource gives up an object, an event says that this object stays in the service. An object is not bound if an
+// older resource owns it, or if it belongs to another account.
 
 /**
  * Handles a create call whose outcome is unknown, before anything else is decided. A deletion does the same in

@@ -65,7 +65,7 @@ export function points(call: AreaCall): AreaAnswer {
   return ok({ generation: configuration.generation, items, ...nextCursor(world, page.next) });
 }
 
-/** Reads the accountId from the query of a request, and finds the caller's membership in this account. */
+/** Reads the accountId from the query of a request, and returns the caller's membership in this account; fails if there is none. */
 function asked(call: AreaCall): MembershipRecord {
   return memberOf(call, required(call.query, 'accountId', text()));
 }
