@@ -272,8 +272,17 @@ export const sandboxCommand = {
     'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C, which leaves nothing behind.',
   flags: {
     once: { help: 'exit with code 0 as soon as every sample is Ready' },
-    timeout: whole('with --once: exit with code 1 if a sample is not Ready by then', 'SECONDS', '180', [1, 86_400]),
-    samples: text('the folder with the manifests to apply, or none', 'DIR|none', 'must be a folder or none'),
+    timeout: whole(
+      'with --once: how long to wait for the samples; exit with code 1 if one of them is not Ready after this time',
+      'SECONDS',
+      '180',
+      [1, 86_400],
+    ),
+    samples: text(
+      'the folder with the manifests to apply; the word none applies no manifests',
+      'DIR|none',
+      'must be a folder or none',
+    ),
     data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
     latency: { help: 'delay of each answer of the service', value: 'MS', schema: wholeNumber(0, 600_000).optional() },
     reading: list(
@@ -294,7 +303,7 @@ export const sandboxCommand = {
     operatorArgs: { ...list('more arguments for the operator, as one quoted text', 'ARGS', z.string()), dashed: true },
   },
   notes: [
-    "  --kubectl ARGS...           run the sandbox's kubectl with all arguments that follow, against the running sandbox;\n                              with --data DIR, against the sandbox whose data are in that folder",
+    '  --kubectl ARGS...           run kubectl with all arguments that follow: in the running sandbox, or with --data DIR\n                              in the sandbox whose data are in that folder',
   ],
 } satisfies CommandLine<Flags>;
 
@@ -304,12 +313,14 @@ export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 /** The flags that name the hosts to which a command may send an API token. */
 export const hostFlags = {
   allowedHosts: list(
-    'allow tokens to be sent to this host, such as api.example.com or *.example.com; without this flag, to every public host',
+    'allow tokens to be sent to this host, such as api.example.com or *.example.com; without this flag, tokens can be sent to every public host',
     'HOST',
     z.string().min(1, 'must be a host'),
   ),
   allowPrivateAddresses: { help: 'also allow tokens to be sent to hosts in private networks' },
-  allowInsecureLoopback: { help: 'also allow tokens to be sent to this machine, even over http: for the simulator' },
+  allowInsecureLoopback: {
+    help: 'also allow tokens to be sent to this machine, even over http; the simulator needs this',
+  },
 };
 
 /** The flags of `apphosting run`. */
@@ -318,9 +329,16 @@ export const runCommand = {
   summary:
     'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
+    kubeconfig: text(
+      'the kubeconfig file; by default the file in $KUBECONFIG, the service account of the pod, or ~/.kube/config',
+      'FILE',
+    ),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be the name of a namespace'),
+    namespace: text(
+      'watch only this namespace; the operator then needs Roles but no ClusterRoles',
+      'NAME',
+      'must be the name of a namespace',
+    ),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
@@ -329,7 +347,10 @@ export const runCommand = {
       ),
       variable: 'POD_NAMESPACE',
     },
-    selector: text('watch only resources and accounts with these labels, beside other operators', 'LABELS'),
+    selector: text(
+      'watch only resources and accounts with these labels, so that several operators can share the cluster',
+      'LABELS',
+    ),
     metricsListen: {
       help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
@@ -342,9 +363,14 @@ export const runCommand = {
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
     enableActivation: { help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset' },
     enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account; needs --enable-activation as well' },
-    horizonSeconds: whole('time after its deadline in which a call may take effect', 'SECONDS', '120', [1, 3_600]),
+    horizonSeconds: whole(
+      'for how long a call can still take effect in the service after the deadline of the call',
+      'SECONDS',
+      '120',
+      [1, 3_600],
+    ),
     callDeadlineSeconds: whole(
-      'time limit of a call that changes something, including its wait for the request budget; a read may take a third of this time',
+      'time limit of a call that changes the service, including the time that the call waits for the request budget; the limit of a read is a third of this time',
       'SECONDS',
       '30',
       [3, 300],

@@ -25,14 +25,16 @@ export const accesses: readonly KubePermission[] = [
     resources: ['secrets'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because: 'The operator reads and watches the Secrets that specs name; with --secret-watch=off it uses only get.',
+    because:
+      'The operator reads and watches the Secrets that specs name; with --secret-watch=off it needs only the verb get.',
   },
   {
     group: '',
     resources: ['configmaps'],
     verbs: ['get', 'list', 'watch'],
     where: 'objects',
-    because: 'The operator reads and watches the ConfigMaps that specs name; with --secret-watch=off it uses only get.',
+    because:
+      'The operator reads and watches the ConfigMaps that specs name; with --secret-watch=off it needs only the verb get.',
   },
   {
     group: 'events.k8s.io',
@@ -60,7 +62,7 @@ export const accesses: readonly KubePermission[] = [
     resources: ['secrets'],
     verbs: ['get', 'create'],
     where: 'own',
-    because: 'The operator keeps a key for fingerprints in a Secret, and reads Secrets of ClusterHostingAccounts.',
+    because: 'The operator keeps its own key in a Secret, and reads the Secrets of ClusterHostingAccounts.',
   },
 ];
 

@@ -18,7 +18,7 @@ const ready = {
   RolledBack:
     'To deploy something else, change `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
-    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check in the console if a step is left to you.",
+    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check in the console if you must do a step yourself.",
   DeployHeld: 'To start the environment, set `spec.powerState: Running`; the change is then deployed.',
   PendingNextBuild: 'Wait for the next build, or change `spec.deploy.build.revision` to start a build now.',
 } as const satisfies Remedies;
@@ -44,14 +44,16 @@ const waiting = {
   ConfigMapMissing:
     'Create the ConfigMap, or the key in the ConfigMap, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
   AccountNotReady: 'Check the account that `spec.accountRef` names, by default `kubectl get hostingaccount default`.',
-  Throttled: 'If this happens once, do nothing. If often, follow [the runbook](runbooks/budget-exhausted.md).',
+  Throttled:
+    'If this happens only once, do nothing. If it happens often, follow [the runbook](runbooks/budget-exhausted.md).',
   ServiceUnavailable:
     'If the service is down, wait. If the service is up, correct what the message names: the DNS name, the connection, the certificate or the answer.',
   DangerousCredential: 'Correct the Secret that `spec.dangerousCredentialsRef` of the account names.',
   InternalError: 'Find the details in the log of the operator, and report the bug. Other resources are not affected.',
   DeletionBlocked:
     'Remove what the message names, such as alerts that use a contact point. To delete only the resource and keep the object in the service, set the annotation `apphosting.dev/on-delete: Retain`.',
-  ObjectMissing: 'Nothing to do: the operator looks again. For a lost object, `spec.lifecycle.onMissing` decides.',
+  ObjectMissing:
+    'Nothing to do: the operator reads the service again. If the object is gone, `spec.lifecycle.onMissing` says whether the operator creates a new one.',
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
     "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
@@ -65,28 +67,30 @@ const waiting = {
 
 const stalled = {
   InvalidSpec: 'Correct the field that the message names.',
-  Rejected: 'Change what the service refuses; the message has the explanation of the service.',
+  Rejected: 'Change the part of the spec that the service refuses. The message says why the service refuses it.',
   Forbidden: 'Give the permission in the message to the member who owns the token, or use a token that has it.',
   Unauthorized: 'Put a valid token into the Secret of the account: [the runbook](runbooks/service-unauthorized.md).',
   UnexpectedResponse:
     'Check that `baseUrl` leads to the service, and not to a proxy or a login page. If it leads to the service, the API has changed: update the operator, or report the message.',
-  AlreadyExists: 'Adopt the object with the line in the message, or choose another `spec.name` or `spec.appName`.',
+  AlreadyExists:
+    'To adopt the existing object, do what the message says. Otherwise choose another `spec.name` or `spec.appName`.',
   Ambiguous: 'Put the id of the right object into `spec.externalId`. Remove the other objects by hand.',
   Claimed: 'Delete one of the two resources, or change the spec of one so that it names another object.',
   AdoptionNotAllowed:
     'If this namespace may adopt the object, set `spec.lifecycle.adoption: ById` (or `ByName`) on the account. Otherwise remove the id from the spec.',
   UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message names the most similar one.',
-  UnknownSolution: 'Use a solution of `status.catalog.solutions` of the account; the message names the nearest one.',
+  UnknownSolution:
+    'Use a solution of `status.catalog.solutions` of the account; the message names the most similar one.',
   EnvironmentChanged:
     'If the environment was renamed by mistake, give the environment its old name back. Otherwise create a new resource, with another name, for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
-    "Check the environment in the service's console. If the environment is well, update the operator, or report the unknown status.",
+    "Check the environment in the service's console. If the environment works, update the operator, or report the unknown status.",
   NeverDeployed: 'Set `spec.deploy` to deploy something.',
   RollbackRefused: 'Set another version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
   DeployInDoubt:
     "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at`.",
   ApplyInDoubt:
-    "Check in the service's console what the environments run. To send the change again, change the field, or remove `spec.applyImmediately` and set it again.",
+    "Check in the service's console what the environments run. To send the change again, edit the changed field, or remove `spec.applyImmediately` and set it again.",
   DeployFailed:
     "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` to try the same deployment again.",
   PartiallyInstalled: 'Repair the components as the message says. The operator then continues the installation.',
@@ -116,7 +120,7 @@ const stalled = {
 
 const final = {
   ActivationDisabled:
-    'If the message names a flag, start the operator with that flag (the overlay `activation` sets `--enable-activation`). Then create a new resource, because the old resource is never carried out.',
+    'If the message names a flag, start the operator with that flag (the overlay `activation` sets `--enable-activation`). Then create a new resource, because the operator never sends the request of the old resource.',
   Expired: 'Create a new resource with `spec.validUntil` in the future.',
   Superseded:
     'Check the status of the DisasterProtection, and create a new resource from its current values. For an activation, `apphosting activate NAME --point latest` prints a new manifest.',
@@ -124,7 +128,7 @@ const final = {
   ActivationUnavailable: 'Remove the obstacle that the message names, and create a new resource.',
   ConfirmationMismatch:
     'Check that the resource refers to the right environment or account. If so, create a new resource with the confirmation that the message asks for.',
-  AlreadyActivated: 'Follow [After an activation](runbooks/after-an-activation.md). No second activation was begun.',
+  AlreadyActivated: 'Follow [After an activation](runbooks/after-an-activation.md). No second activation was started.',
   OperationNotActive:
     'Check `status.activeOperation` of the DisasterProtection, and create a new resource if that operation must be discarded. Nothing was sent.',
   OperationFailed: "Read the message, and check the operation in the service's console; then create a new resource.",
@@ -138,12 +142,13 @@ const aspects = {
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy each environment again through its AppEnvironment: if only settings changed, with the annotation `apphosting.dev/redeploy-at`; if `preset`, `source` or the image changed, with a new image or build. The operator does not see deployments by others: after such a deployment this condition stays True until `spec.applyImmediately: true` deploys all environments.',
+    'Deploy each environment again through its AppEnvironment. If only settings changed, set the annotation `apphosting.dev/redeploy-at`. If `preset`, `source` or the image changed, deploy a new image or build. The operator does not notice when somebody deploys an environment in another way; then this condition stays True until you set `spec.applyImmediately: true`, which deploys all environments.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou: 'Do what `status.postInstallNote` says. Then set `apphosting.dev/post-install-done: "true"`.',
   NothingToDo: nothing,
-  NotDeployedYet: 'Nothing to do: the first alert in a region may deploy the contact point there.',
+  NotDeployedYet:
+    'Nothing to do: the service probably deploys the contact point to a region when the first alert there uses it.',
   Firing: 'Respond to the alert as your team planned when it set the alert up.',
   Normal: nothing,
   Pending: byItself,
@@ -152,7 +157,7 @@ const aspects = {
   AlertPaused: 'To let the service evaluate the alert, set `spec.enabled: true`.',
   NotRefreshed: byItself,
   StateStale:
-    'With `refreshSeconds: 0` or `managementPolicy: Observe`, the operator does not refresh the state of the alert: set `refreshSeconds` to a value above 0, and `managementPolicy: Manage`. Otherwise look for failed refreshes in the log of the operator.',
+    'With `refreshSeconds: 0` or `managementPolicy: Observe`, the operator does not refresh the state of the alert; to change this, set `refreshSeconds` to a value above 0, and `managementPolicy: Manage`. If both already have these values, look for failed refreshes in the log of the operator.',
   UnknownAlertState: "Check the alert in the service's console. Then update the operator, or report the unknown state.",
   Running: nothing,
   Stopped: nothing,
@@ -163,13 +168,14 @@ const aspects = {
   FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,
   NotProtected: 'Wait until the protection is set up. The condition Ready says what the operator waits for.',
-  NotEligible: 'Change the field in the message to one of its listed values; `status.source` has all eligible values.',
+  NotEligible: 'Correct what the message names. `status.source` shows what the service accepts for this environment.',
   NeedsAttention: 'Follow [the runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
     "Check the snapshots in the service's console. Until there is a newer snapshot, you can recover only to the newest recovery point in `status.recoveryPoints`.",
-  SustainedStandby: 'Nothing to do. The standby is larger than standard, and costs more, because of many changes.',
+  SustainedStandby:
+    'Nothing to do. The service runs a larger standby, which costs more, because the standard size applied changes too slowly.',
   SeedBoost: byItself,
   UnknownState:
     "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",

@@ -94,12 +94,14 @@ const foreign = /\(\?|\\[1-9kbBsSwWpP]/u;
 
 function checkPattern({ pattern }: SchemaNode, path: string): void {
   if (typeof pattern === 'string' && (foreign.test(pattern) || !/^\^.*\$$/u.test(pattern)))
-    throw new Error(`${path} has the pattern ${pattern}, which must begin with ^, end with $, and suit Go`);
+    throw new Error(`${path} has the pattern ${pattern}, which must begin with ^, end with $, and be valid in Go`);
 }
 
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady)
-      throw new Error(`${path} has a transition rule, which users could avoid by removing and adding the field`);
+      throw new Error(
+        `${path} has a transition rule (with oldSelf), but a user could evade the rule by removing the field and adding it again`,
+      );
   }
 }

@@ -246,7 +246,7 @@ export class OutgoingCall {
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'the call waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
-    return 'the state of the object or of the service has changed since the call was decided';
+    return 'the state of the object or of the service has changed since the operator decided to send the call';
   }
 
   /**

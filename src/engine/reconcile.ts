@@ -433,7 +433,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
     context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
   if (doubt !== undefined) {
     const until = context.arrivesUntil(doubt);
-    const message = `a call with an unknown outcome may still arrive at the service until ${until}; waiting for a read that shows the effect of the call`;
+    const message = `a call with an unknown outcome may still arrive at the service until ${until}; the operator reads the service to find out if the call had an effect`;
     return say('InDoubt', message);
   }
   const waiting = `waiting for ${step.read.first.endpoint}`;

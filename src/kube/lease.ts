@@ -293,7 +293,7 @@ export class LeaseElection implements Leadership {
     const patienceMs = this.#patienceMs();
     const answer = await inTime(this.#options.clock, patienceMs, request, signal);
     if (answer === undefined)
-      throw new KubeError('unavailable', `${what}: no answer of the API server within ${patienceMs} ms`);
+      throw new KubeError('unavailable', `${what}: no answer from the API server within ${patienceMs} ms`);
     return answer.value;
   }
 

@@ -71,7 +71,10 @@ export class KubeObjectWriter implements ObjectWriter {
         const waitMs = backoff.next(error.retryInMs);
         if ((reason === 'conflict' || reason === 'notFound') && backoff.failures === 1) continue;
         const fields = { waitMs: Math.round(waitMs), uid };
-        log[isTold ? 'debug' : 'warn'](fields, `writing an answer to status failed and is tried again: ${message}`);
+        log[isTold ? 'debug' : 'warn'](
+          fields,
+          `the answer of the service could not be written to status; the operator tries again: ${message}`,
+        );
         isTold = true;
         await pause(clock, waitMs);
       }
@@ -100,7 +103,7 @@ export class KubeObjectWriter implements ObjectWriter {
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
-      log.warn({ kind, namespace, name }, 'bug: the API server stored another status than was written');
+      log.warn({ kind, namespace, name }, 'bug: the API server did not store the status as it was written');
     }
     return now;
   }

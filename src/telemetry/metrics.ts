@@ -27,17 +27,21 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Kubernetes events that were not published: too many about one object, too many at once, or refused by Kubernetes.',
     ['why'],
   ),
-  apphosting_objects: gauge('Objects, by status and reason of the condition Ready.', ['kind', 'ready', 'reason']),
+  apphosting_objects: gauge('Number of objects, by status and reason of the condition Ready.', [
+    'kind',
+    'ready',
+    'reason',
+  ]),
   apphosting_conditions: gauge('Number of objects, by status and reason of each condition except Ready.', [
     'kind',
     'type',
     'status',
     'reason',
   ]),
-  apphosting_newest_failure_seconds: gauge('Age of the newest failure of a one-time request.', ['kind']),
+  apphosting_newest_failure_seconds: gauge('Time since the most recent failure of a one-time request.', ['kind']),
   apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
   apphosting_account_resources: gauge(
-    'Number of resources that use an account, as the status of the account counts them.',
+    'Number of resources that use an account, taken from the status of the account.',
     ['account'],
   ),
   apphosting_account_orphans: gauge(
@@ -51,23 +55,26 @@ export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
-  apphosting_leader: gauge('1 while this replica is the leader.'),
+  apphosting_leader: gauge('The value is 1 while this replica is the leader, and 0 otherwise.'),
   apphosting_watch_silence_seconds: gauge('Time since a watch of Kubernetes last delivered an event.', ['resource']),
   apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
   apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),
   apphosting_service_throttled_total: counter('Answers of the service that ask for fewer requests, such as 429.'),
-  apphosting_mirror_lists_total: counter('Reads of lists, by result or failure.', ['collection', 'result']),
-  apphosting_mirror_age_seconds: gauge('Time since the oldest list of a collection was read from the service.', [
-    'account',
-    'collection',
-  ]),
+  apphosting_mirror_lists_total: counter(
+    'Number of reads of lists from the service, by result: complete, or the kind of failure.',
+    ['collection', 'result'],
+  ),
+  apphosting_mirror_age_seconds: gauge(
+    'Time since a collection was last read from the service; for a collection with several lists, since the oldest of these reads.',
+    ['account', 'collection'],
+  ),
   apphosting_poll_interval_seconds: gauge(
     'Poll interval in effect; longer than configured when polling would use more than half of the request budget.',
     ['account'],
   ),
   apphosting_budget_requests_per_second: gauge('Requests per second that may be sent now.', ['account']),
   apphosting_budget_used_requests_per_second: gauge(
-    'Requests per second that were sent with the token of an account since the metrics were last read.',
+    'Requests per second with the token of an account, on average since the metrics were last read.',
     ['account'],
   ),
   apphosting_forecast_requests_per_hour: gauge('Reads per hour that an account will need.', ['account']),

@@ -93,7 +93,7 @@ describe('the points of the service', () => {
 
     expect(await livePoints(api, protection, settings)).toEqual({
       asked: false,
-      why: 'baseUrl of Secret team/credentials http://127.0.0.1:8088: the base URL leads to this machine itself, which is not allowed',
+      why: 'baseUrl of Secret team/credentials http://127.0.0.1:8088: the base URL names this machine itself, which is not allowed',
     });
   });
 });

@@ -118,7 +118,7 @@ describe('what kubectl passes on', () => {
 
     expect({ code, stderr }).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('no answer of the API server within 1000 ms'),
+      stderr: expect.stringContaining('no answer from the API server within 1000 ms'),
     });
   });
 

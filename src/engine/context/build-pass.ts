@@ -177,7 +177,7 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   }
   const namespace = stored.object.metadata.namespace ?? '';
   if (!accounts.allows(account, namespace)) {
-    return unready(`${storedInWords(account)} does not allow namespace ${namespace} in spec.allowedNamespaces`);
+    return unready(`spec.allowedNamespaces of ${storedInWords(account)} does not allow namespace ${namespace}`);
   }
   const opened = accounts.opened(account.key);
   if (opened === undefined) return { verdict: closedVerdict(account, accounts.whyClosed(account.key)) };

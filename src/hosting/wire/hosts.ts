@@ -54,7 +54,7 @@ function baseUrlIn(text: string): (BaseUrl & { readonly hostname: string }) | { 
   }
   const url = new URL(text);
   if (!hostname.startsWith('[') && url.hostname !== hostname.toLowerCase())
-    return { refused: 'the base URL has a bad host' };
+    return { refused: 'the base URL has a host that is not valid' };
   if (/(^|\/)\.{1,2}(\/|$)/.test(path) || hostname.includes('..'))
     return { refused: 'the base URL must not have . or .. as a part of its path, or two dots in a row in its host' };
   return { origin: `${scheme.toLowerCase()}://${url.host}`, host: url.host, path, hostname: url.hostname };
@@ -62,8 +62,7 @@ function baseUrlIn(text: string): (BaseUrl & { readonly hostname: string }) | { 
 
 function schemeFlaw(url: BaseUrl & { readonly hostname: string }, rules: HostRules): string | undefined {
   const loopback = isLoopbackName(url.hostname);
-  if (loopback && !rules.allowInsecureLoopback)
-    return 'the base URL leads to this machine itself, which is not allowed';
+  if (loopback && !rules.allowInsecureLoopback) return 'the base URL names this machine itself, which is not allowed';
   if (url.origin.startsWith('http://') && !loopback) return 'the base URL must begin with https://';
   const port = Number(/:(\d+)$/.exec(url.host)?.[1] ?? 443);
   const common = port === 443 || (port > 1023 && port < 65_536) || (loopback && port === 80);
@@ -102,15 +101,15 @@ function listFlaw(hostname: string, rules: HostRules): string | undefined {
 function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): string | undefined {
   switch (addressKind(address)) {
     case 'public':
-      return loopbackName ? 'the host name localhost leads to another machine, which is not allowed' : undefined;
+      return loopbackName ? 'the host name localhost resolves to another machine, which is not allowed' : undefined;
     case 'loopback':
       return loopbackName && rules.allowInsecureLoopback
         ? undefined
-        : 'the host leads to this machine itself, which is not allowed';
+        : 'the host resolves to this machine itself, which is not allowed';
     case 'private':
       return rules.allowPrivateAddresses && !loopbackName
         ? undefined
-        : 'the host leads to a private address, which is not allowed';
+        : 'the host resolves to a private address, which is not allowed';
     case 'forbidden':
       return 'the host resolves to an address that is never allowed';
   }

@@ -174,7 +174,7 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
     if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { failed } = outcome;
     const message = late.signal.aborted
-      ? `no answer of the service within ${Math.round(inMs / 1000)} s`
+      ? `no answer from the service within ${Math.round(inMs / 1000)} s`
       : outcome.message;
     return sent ? { was: 'lost', message } : { was: 'notSent', hostNotAllowed: failed === 'hostNotAllowed', message };
   };

@@ -185,5 +185,5 @@ export async function* linesOf(
     if (pending.length > maxBytes)
       throw new GarbledError(`${what}: a line of the stream is longer than ${maxBytes} bytes`);
   }
-  if (pending.length > 0) throw new KubeError('unavailable', `${what}: the stream ended within a line`);
+  if (pending.length > 0) throw new KubeError('unavailable', `${what}: the stream ended in the middle of a line`);
 }

@@ -115,7 +115,7 @@ export class KubeTransport {
     const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.limits;
     const cancel = this.#clock.after(requestMs, () =>
-      late.abort(unavailable(`no answer of the API server within ${requestMs} ms`)),
+      late.abort(unavailable(`no answer from the API server within ${requestMs} ms`)),
     );
     try {
       const { access, connections } = await this.#dial(call);

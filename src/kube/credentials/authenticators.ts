@@ -18,7 +18,7 @@ const mostOutputBytes = 1024 * 1024;
  */
 export class ExecPlugin extends ExecAuth {
   /** A message about how the last run of the plugin ended. The message quotes nothing of the plugin's output. */
-  ending = 'the program was not run';
+  ending = 'the program was not started';
 
   constructor(clock: Clock) {
     super();

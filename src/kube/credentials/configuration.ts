@@ -120,7 +120,7 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
     throw new CredentialsError(`kubeconfig ${file} is not YAML${line === undefined ? '' : ` (line ${line})`}`);
   }
-  if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} has no contexts, clusters and users`);
+  if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} contains no contexts, clusters or users`);
   const folder = dirname(file);
   config.makePathsAbsolute(folder);
   const users = recordsIn(value, 'users').map(({ name, user }) => ({ name, user: isRecord(user) ? user : {}, folder }));

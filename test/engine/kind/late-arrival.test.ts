@@ -40,7 +40,7 @@ describe('a change of what no read shows, overtaken by a newer one', () => {
     const world = await overtaken();
 
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/InDoubt');
-    expect(messageOf(world, 'ContactPoint', 'on-call')).toMatch(/addresses.* sent once more/u);
+    expect(messageOf(world, 'ContactPoint', 'on-call')).toMatch(/addresses.* sends the newest values again/u);
   });
 
   it('costs one more call, and none once that is answered', async () => {

@@ -65,7 +65,7 @@ describe('the transport', () => {
     await clock.advance(1);
 
     expect(early).toBe('waiting');
-    expect(await seen).toEqual({ was: 'lost', message: `no answer of the service within ${seconds} s` });
+    expect(await seen).toEqual({ was: 'lost', message: `no answer from the service within ${seconds} s` });
   });
 
   it('gives up sooner for a caller whose time is up sooner', async () => {
@@ -74,7 +74,7 @@ describe('the transport', () => {
 
     await clock.advance(12_000);
 
-    expect(await seen).toEqual({ was: 'lost', message: 'no answer of the service within 12 s' });
+    expect(await seen).toEqual({ was: 'lost', message: 'no answer from the service within 12 s' });
   });
 
   it('calls a request not sent when the deadline passes before its bytes go out', async () => {

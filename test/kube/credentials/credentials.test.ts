@@ -121,8 +121,8 @@ describe('a kubeconfig', () => {
   };
   const mistakes: readonly (readonly [because: string, text: string, told: string])[] = [
     ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
-    ['nothing in it', '', 'FILE has no contexts, clusters and users'],
-    ['a list', '[planted-secret]', 'FILE has no contexts, clusters and users'],
+    ['nothing in it', '', 'FILE contains no contexts, clusters or users'],
+    ['a list', '[planted-secret]', 'FILE contains no contexts, clusters or users'],
     ['no context', '{}', 'FILE: current-context is not set: give a --context'],
     ['an unknown context', '{"current-context":"x"}', 'FILE: current-context: there is no context "x"'],
     [

@@ -25,15 +25,15 @@ export const reasons = {
   AccountNotReady: 'The account of this object cannot be used; the conditions of the account say why.',
   Throttled: 'The service asked the operator to slow down; requests are sent again when the pause is over.',
   ServiceUnavailable:
-    'The service did not answer, or with a server error; the operator tries again after growing pauses.',
+    'The service did not answer, or answered with a server error; the operator tries again, and waits longer each time.',
   DangerousCredential:
     'The Secret of spec.dangerousCredentialsRef is missing, names a different host, or has a token that does not see the account; the call is not sent with any other credential.',
   InternalError:
-    "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again after growing pauses.",
+    "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again, and waits longer each time.",
   DeletionBlocked:
     'The service refuses to delete the object while something uses or protects the object; the operator tries again until the deletion succeeds.',
   ObjectMissing: 'The service did not find the object; the object counts as gone only after further reads.',
-  InUse: 'Other resources still use the account, so the account cannot be deleted before them.',
+  InUse: 'Other resources still use the account. Delete these resources before the account.',
   // Reasons of the condition Stalled
   InvalidSpec: 'The spec is not valid; the message says which field.',
   Rejected: 'The service refuses the request; the message has the explanation of the service. Change the spec.',
@@ -51,19 +51,19 @@ export const reasons = {
   EnvironmentNotFound:
     'The environment does not exist in the service, and the API cannot create environments; the resource is bound as soon as the environment appears.',
   EnvironmentChanged:
-    'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference leads to a different environment; nothing is sent.',
+    'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference in the spec now points to a different environment; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows an undocumented environment status; nothing is sent until the status changes.',
   NeverDeployed: 'The environment was never deployed, so it cannot be started.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
-    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, change what is deployed, or the annotation redeploy-at.',
+    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, change spec.deploy, or set the annotation redeploy-at (after a failed rollback: roll-back-at) to a new value.',
   ApplyInDoubt:
     'The outcome of two attempts at a change with spec.applyImmediately is not known, and the service does not show whether the change was carried out; the change is not sent a third time.',
   DeployFailed:
-    'The service accepted the deployment and reports that it failed; to try again, change what is deployed, or the annotation redeploy-at.',
+    'The service accepted the deployment and reports that it failed; to try again, change spec.deploy, or set the annotation redeploy-at (after a failed rollback: roll-back-at) to a new value.',
   PartiallyInstalled:
-    'The service created only some components of the solution; the installation continues under its id.',
+    'The service created only some components of the solution; the operator continues the same installation, by its id.',
   UpgradeInDoubt:
     'The outcome of two attempts at an upgrade is not known, and the service does not show which image runs; the upgrade is sent again only for a different image.',
   InstallationIdUnknown:
@@ -74,18 +74,19 @@ export const reasons = {
   ObjectGone:
     'The object no longer exists in the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'No step of the installation is left to a person.',
-  TokenSuffices: 'No resource of the account waits because the token lacks a permission.',
+  NothingToDo: 'Nobody has to do anything more before the installation can be used.',
+  TokenSuffices: 'No resource of the account needs a permission that the token lacks.',
   ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
-  NoChangesPending: 'No change of the app waits for a deployment.',
+  NoChangesPending: 'No change of the app is waiting for the next deployment.',
   ChangeNotShown:
     'The service accepted the same change several times (an edit three times, a correction of drift twice) but still shows the old value; the change is not sent again until the spec changes.',
   Contested:
     'Somebody else keeps changing this field back. The operator corrects the field again when the spec is edited, when the annotation reconcile-at is set, or when the field matches the spec again.',
-  EndpointChanged: 'The object was bound to another endpoint or account than the Secret names now; nothing is sent.',
+  EndpointChanged:
+    'The account now has another endpoint or another id than the one to which the object is bound; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
-    'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, are proved gone, or are accepted as gone.',
+    'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, further reads prove that they are gone, or you accept the loss with the annotation accept-missing.',
   JournalDamaged:
     'The journal in status (calls that must not happen twice) was changed by somebody and cannot be parsed; nothing is sent until status.internal.journal is removed.',
   // Reasons of the condition Ready while a disaster-recovery resource waits for something
@@ -97,12 +98,12 @@ export const reasons = {
   CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
-    'The operator runs without --enable-activation (or without --enable-account-reset, which a wipe of the account needs), or the operator started after this resource was created: requests from before the start are never sent. Nothing was sent. Create another resource.',
-  Expired: 'spec.validUntil has passed, so nothing is sent any more. Create another resource.',
+    'The operator does not send the request. Either the operator runs without a flag that the request needs (--enable-activation, and --enable-account-reset for a wipe of the account), or the resource was created before the operator started. Create another resource.',
+  Expired: 'The time in spec.validUntil is over, so nothing is sent any more. Create another resource.',
   Superseded:
-    'Something that the spec names exactly has changed: the configuration, its generation, the recovery point or the operation. Check the protection and create another resource.',
+    'The spec names a configuration, a generation, a recovery point or an operation that has changed or no longer exists. Check the protection and create another resource.',
   DestinationMismatch:
-    'The names in spec.target differ from status.warmDestination of the DisasterProtection; copy those.',
+    'The names in spec.target differ from those in status.warmDestination of the DisasterProtection, or the service does not show the warm destination. Create another resource with the names in status.warmDestination.',
   ActivationUnavailable: 'The service says that no activation is possible; the message has the reason of the service.',
   ConfirmationMismatch: 'spec.confirmation is not the name that must be confirmed; the message states that name.',
   AlreadyActivated:
@@ -111,22 +112,25 @@ export const reasons = {
   OperationFailed: 'The operation ended in the service without the requested result.',
   // Reasons in the conditions of a DisasterProtection
   ConfigurationGone:
-    'The protection is gone from the service, and is not set up again until spec.enrollment is raised.',
-  WipedByReset: 'A DisasterReset wiped the protection, which is not set up again until spec.enrollment is raised.',
+    'The protection is gone from the service; the operator does not set it up again until you raise the number in spec.enrollment.',
+  WipedByReset:
+    'A DisasterReset wiped the protection; the operator does not set it up again until you raise the number in spec.enrollment.',
   NotProtected: 'The service lists no protection of the environment, so the environment could not be recovered.',
   NotEligible:
-    'According to its own data, the service would refuse this protection; the message names the field of the spec and the values that the service would accept.',
+    'The service would refuse this protection: the environment or the destination region is not eligible, or the spec lacks a name or an acknowledgement. The message says what is wrong; nothing is sent.',
   RecoveryReady: 'The service says that a recovery would work.',
   NeedsAttention: 'The service says that the protection needs attention; the message has the reason of the service.',
   ChainRollover: 'A new chain of snapshots is being built; recovery is not ready until the chain is complete.',
   CatchingUp: 'The standby has not applied all changes yet.',
   RpoExceeded: 'The newest data that can be recovered is much older than the recovery point objective allows.',
-  SustainedStandby: 'The standby permanently runs at its full size, because the standard size was too slow.',
+  SustainedStandby:
+    'The standby runs at its full size, because the standard size applied changes too slowly; the service returns to the standard size after a quiet period.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy of the data.',
-  UnknownState: 'The service shows an unexplained state, or no result of a request; this does not count as ready.',
+  UnknownState:
+    'The service shows a state that the operator does not know, or too little to tell how a request ended. Neither counts as ready or as a success.',
   NotDisclosed: 'The service does not show the state that this condition is about.',
   CaughtUp: 'The standby has applied all changes.',
-  ActivationPossible: 'Nothing that the service shows prevents an activation.',
+  ActivationPossible: 'The service shows no obstacle to an activation.',
   NoRecoveryPoint: 'The service lists no recovery point.',
   NothingPending: 'The service shows no pending clean-up.',
   // Reasons in the conditions of a one-time disaster-recovery request
@@ -134,18 +138,19 @@ export const reasons = {
   NotSent: 'The request has not been sent to the service yet.',
   Promoted: 'The recovered environment is live.',
   NotPromoted: 'The recovered environment is not live.',
-  ScheduleEstablished: 'The service also validates this configuration by schedule.',
-  NoSchedule: 'The service does not validate this configuration by schedule yet.',
+  ScheduleEstablished: 'The service also validates this configuration on a schedule.',
+  NoSchedule: 'The service does not yet validate this configuration on a schedule.',
   Succeeded: 'The request succeeded.',
   // Reasons of the condition Ready that are used in place of InSync, because they say more
   DeployAssumed:
     'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec or the annotation redeploy-at changes.',
   RolledBack:
-    'The environment was rolled back because of the annotation roll-back-at; the version in the spec is deployed again when the spec changes.',
+    'The environment was rolled back because of the annotation roll-back-at; the operator does not deploy the version in the spec until the spec changes.',
   Presumed:
     'The outcome of the installation call is not known. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',
-  PendingNextBuild: 'spec.startupConfig has changed; the next build applies it, when deploy.build.revision changes.',
+  PendingNextBuild:
+    'spec.startupConfig has changed. The change takes effect with the next build, which starts when you change spec.deploy.build.revision.',
   // Reasons of the condition Synced
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
@@ -160,18 +165,18 @@ export const reasons = {
   EvaluationError: 'The service cannot evaluate the condition of the alert.',
   AlertPaused: 'The alert is not enabled, so it is not evaluated.',
   NotRefreshed: 'The operator has not read the state of the alert yet.',
-  StateStale: 'The service has not confirmed the state of the alert for long, so status may be outdated.',
+  StateStale: 'The service has not confirmed the state of the alert for a long time, so the status may be out of date.',
   UnknownAlertState: 'The service shows a state of the alert that this operator does not know.',
   Running: 'The environment runs.',
   Stopped: 'The environment is stopped.',
   AsSpecified: 'The member does not have full access, or the spec allows full access.',
   AddedByOthers:
-    'The member may also use environments that somebody else added and that the spec does not name; this access stays, because onServiceAdd is Keep.',
+    'The member also has access to environments that the spec does not name, because somebody else added them; spec.onServiceAdd is Keep, so the operator does not remove this access.',
   NothingAdded: 'The member has access only to the environments that the spec names; nobody has added others.',
   FeatureNotShown:
     'The API does not show whether the account enforces member access by environment; in an account that does not enforce it, every member has full access.',
   NotDeployedYet:
-    'The contact point is not deployed to any region yet; the first alert in a region may deploy it there.',
+    'The contact point is not deployed to any region yet; the service probably deploys it to a region when the first alert there uses it.',
 } as const;
 
 export type Reason = keyof typeof reasons;

@@ -320,8 +320,8 @@ function afterDoubt(plan: ObjectPlan, pass: Pass, intent: CreateIntent): string 
   if (pass.subject.deleting) return 'there is nothing to delete';
   if (plan.externalId(pass.spec) !== undefined) return 'the resource is bound to the object that spec.externalId names';
   return isAnother(plan, pass, intent)
-    ? 'the object that the spec now describes is created'
-    : 'the create call is sent again';
+    ? 'the operator creates the object that the spec now describes'
+    : 'the operator sends the create call again';
 }
 
 /** True if the spec has changed since a create call that got no response, and now asks for a different object. */
@@ -370,7 +370,7 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * time does not fit. The time alone decides nothing, because the service may have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, although its creation time does not fit; set spec.externalId to this id, or delete this object in the service so that a new one is created`;
+  const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, but its creation time does not fit that call; to use this object, set spec.externalId to this id; to get a new one, delete this object in the service`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 

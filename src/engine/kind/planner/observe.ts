@@ -134,7 +134,7 @@ export function readOf(
   return {
     is: 'wait',
     reason: 'Throttled',
-    message: `${message}; ${pause ?? 'the status of the account says until when requests wait'}`,
+    message: `${message}; ${pause ?? 'the status of the account says how long requests wait'}`,
   };
 }
 

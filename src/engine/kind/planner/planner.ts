@@ -127,7 +127,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
   const untilMs = Math.max(...Object.values(overwritable));
-  const message = `the outcome of an earlier change of ${fields.join(', ')} is not known, and the change may still arrive until ${isoSeconds(untilMs)}; after that the newest values are sent once more`;
+  const message = `the outcome of an earlier change of ${fields.join(', ')} is not known, and the earlier change may still arrive until ${isoSeconds(untilMs)}; after that time the operator sends the newest values again`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: Math.max(1_000, untilMs - wallMs + 1_000), note: {} };
 }
 
@@ -213,7 +213,7 @@ function correct(
           : {
               is: 'wait',
               reason: 'InDoubt',
-              message: `${words}: ${refusal.message}; before the call is sent again, the operator reads whether it had an effect`,
+              message: `${words}: ${refusal.message}; before the operator sends the call again, it reads the service to find out if the first call had an effect`,
               retryInMs: 2_000,
               note: { ...pass.notes, doubtAt: answeredAt },
             },
@@ -241,7 +241,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   return {
     is: 'wait',
     reason: 'Creating',
-    message: `${plan.noun} ${id} is gone from the service and is created again`,
+    message: `${plan.noun} ${id} is gone from the service; the operator creates a new one`,
     retryInMs: 1,
     remember: {
       id: undefined,

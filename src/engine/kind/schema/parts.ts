@@ -43,7 +43,7 @@ function sameAccount(field: 'kind' | 'name'): string {
 /** Builds the schema of `spec.externalId`: the id of an object that exists in the service already. */
 export function externalId(what: string, word: string) {
   return serviceId(
-    `The id of ${what} that exists in the service (API field: ${word}). The resource manages this existing object instead of creating a new one, if the account allows adoption by id. Fields that the service never shows are assumed to equal the spec, unless a field that the service shows differs. The id also confirms an object whose create call had an unknown outcome.`,
+    `The id of ${what} that exists in the service (API field: ${word}). The resource manages this existing object instead of creating a new one, if the account allows adoption by id. If all fields that the service shows equal the spec, the operator assumes that the fields that the service never shows equal the spec too. When the outcome of a create call is not known, set this id to say which object the call created.`,
   ).optional();
 }
 
@@ -60,7 +60,7 @@ export const managementPolicy = choice(
 
 /** The schema of `lifecycle.adoption`: says which existing objects of the service a resource may adopt. */
 export const adoption = choice(
-  'The existing objects that this resource may adopt although it did not create them: Never: none. ById: the object whose id this spec names. ByName: also an object of the same name, if there is exactly one. The account may allow less. Default: what the account allows, but at most ById.',
+  'Which existing objects this resource may adopt. Never means no object. ById means only the object whose id this spec names. ByName also allows an object of the same name, if there is exactly one. The account may allow less. Default: what the account allows, but at most ById.',
   ['Never', 'ById', 'ByName'],
 ).optional();
 

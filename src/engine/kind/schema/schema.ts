@@ -203,7 +203,9 @@ export function objectRef(description: string) {
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
     name: nameInNamespace.optional(),
-    externalId: serviceId(`The id of an object without a resource in this namespace (API field: ${word}).`).optional(),
+    externalId: serviceId(
+      `The id of the object in the service, for an object that has no resource in this namespace (API field: ${word}).`,
+    ).optional(),
   });
   return exactlyOne(ref, ['name', 'externalId']);
 }

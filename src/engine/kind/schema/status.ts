@@ -44,32 +44,43 @@ export const Condition = shown('A condition: one aspect of the state of the obje
 export const mostExcluded = 1_000;
 
 /** The schema of a journal entry in status: a call that must not happen twice. */
-export const Journal = shown('A call that must not happen twice; written to status before the call is sent.', {
-  operation: text('The operation that the call carries out, such as create.', { max: 64 }),
-  attempt: integer('The number of the attempt to make the call.', { min: 0, max: 1_000_000 }),
-  endpoint: host('The host to which the call is sent.'),
-  accountId: text('The account to which the call is sent.', { max: 128 }),
-  startedAt: text('The time at which the call began.', { max: 64 }),
-  deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
-  digest: text('A keyed fingerprint of the request.', { max: 256 }),
-  create: shown('Data to find the created object when the answer to a create call is lost.', {
-    collection: text('The list call of the service that shows the new object.', { max: 256 }),
-    name: text('The name of the new object.', { max: 256 }),
-    excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
-      max: mostExcluded,
+export const Journal = shown(
+  'A call that must not happen twice. The operator writes this entry before it sends the call.',
+  {
+    operation: text('The operation that the call carries out, such as create.', { max: 64 }),
+    attempt: integer('The number of this attempt at the call; the first attempt has the number 1.', {
+      min: 0,
+      max: 1_000_000,
     }),
-    serviceTime: text('The time of the service when the ids in excluded were read.', { max: 64 }).optional(),
-  }).optional(),
-  conflicted: text(
-    'The message with which the service refused the call; one fresh read finds out whether an earlier try was carried out.',
-    { max: 1024 },
-  ).optional(),
-  before: text('The state of the object right before the call.', { max: 256 }).optional(),
-  requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
-  payload: text('The exact body of a request with a requestId, so that a repetition has the same bytes.', {
-    max: 32_768,
-  }).optional(),
-});
+    endpoint: host('The host to which the call is sent.'),
+    accountId: text('The account to which the call is sent.', { max: 128 }),
+    startedAt: text('The time at which the call began.', { max: 64 }),
+    deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
+    digest: text('A fingerprint of the request, made with the secret key of the operator.', { max: 256 }),
+    create: shown('Data to find the created object when the answer to a create call is lost.', {
+      collection: text('The list of the service in which the new object will appear.', { max: 256 }),
+      name: text('The name of the new object.', { max: 256 }),
+      excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
+        max: mostExcluded,
+      }),
+      serviceTime: text('The time by the clock of the service at which the ids in `excluded` were read.', {
+        max: 64,
+      }).optional(),
+    }).optional(),
+    conflicted: text(
+      'The message with which the service refused the call. An earlier attempt may have succeeded; the operator reads the service once more to find out.',
+      { max: 1024 },
+    ).optional(),
+    before: text('The state of the object right before the call.', { max: 256 }).optional(),
+    requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
+    payload: text(
+      'The exact body of a request with a requestId; when the operator sends the request again, it sends the same bytes.',
+      {
+        max: 32_768,
+      },
+    ).optional(),
+  },
+);
 
 const value = (description: string) => text(description, { max: 1024 });
 
@@ -77,12 +88,16 @@ const value = (description: string) => text(description, { max: 1024 });
  * The schema of `status.internal.applied`: the newest generation whose whole spec was applied, and fingerprints of
  * values that the service does not show.
  */
-export const Applied = shown('The spec that was last applied as a whole.', {
-  generation: generation('The generation of the spec that was last applied as a whole.'),
-  prints: mapOf('Keyed fingerprints of values that the service does not show.', text('A fingerprint.', { max: 256 }), {
-    maxProperties: 600,
-    maxKeyLength: 300,
-  }),
+export const Applied = shown('What the operator remembers of the last spec that it applied completely.', {
+  generation: generation('The generation of the last spec that was applied completely.'),
+  prints: mapOf(
+    'Fingerprints of values that the service does not show, made with the secret key of the operator.',
+    text('A fingerprint.', { max: 256 }),
+    {
+      maxProperties: 600,
+      maxKeyLength: 300,
+    },
+  ),
   unshown: flag('True when the service accepted a change but no later read shows the change.').optional(),
 });
 
@@ -105,7 +120,7 @@ export const InternalStatus = {
     accountId: text('The account.', { max: 128 }),
   }).optional(),
   ownership: choice(
-    'The origin of the object: Created by this resource, Adopted because the object existed before, or Presumed to be the result of a create call whose outcome is not known.',
+    'Where the object comes from. Created means that this resource created it. Adopted means that it existed before. Presumed means that it is probably the result of a create call whose outcome is not known.',
     ['Created', 'Adopted', 'Presumed'],
   ).optional(),
 };
@@ -122,7 +137,7 @@ export const CommonStatus = facts({
   lastHandledReconcileAt: handledToken('apphosting.dev/reconcile-at'),
   drift: listOf('The differences between the spec and the service.', Drift, { max: 100 }).optional(),
   unverified: listOf(
-    'Fields that are sent to the service but that the service never shows, so that a difference would not be noticed.',
+    'Fields that the operator sends but that the service never shows, so that the operator cannot notice a difference.',
     text('A field.', { max: 256 }),
     { max: 100 },
   ).optional(),
@@ -131,7 +146,9 @@ export const CommonStatus = facts({
     text('A field.', { max: 256 }),
     { max: 100 },
   ).optional(),
-  wouldDo: text('The next call that would be sent if the object were not only observed.', { max: 1024 }).optional(),
+  wouldDo: text('The next call that the operator would send if it were allowed to change the service.', {
+    max: 1024,
+  }).optional(),
   truncated: listByKey(
     'Lists in this status that were shortened to fit the schema.',
     shown('A shortened list.', {
