@@ -38,7 +38,7 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   ];
   if (powers === undefined || missing.length > 0) {
     const flags = missing.join(' and ');
-    const message = `the operator runs without ${flags}, so this request is never sent; start the operator with ${flags}, then create a new resource`;
+    const message = `the operator runs without ${flags}, so it does not send this request; start the operator with ${flags}, then create a new resource`;
     return never('ActivationDisabled', message);
   }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
