@@ -278,11 +278,7 @@ export const sandboxCommand = {
       '180',
       [1, 86_400],
     ),
-    samples: text(
-      'the folder with the manifests to apply; the word none applies no manifests',
-      'DIR|none',
-      'must be a folder or none',
-    ),
+    samples: text('the folder with the manifests to apply, or the word none', 'DIR|none', 'must be a folder or none'),
     data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
     latency: { help: 'delay of each answer of the service', value: 'MS', schema: wholeNumber(0, 600_000).optional() },
     reading: list(
@@ -290,11 +286,7 @@ export const sandboxCommand = {
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
-    rateLimit: {
-      help: 'maximum number of requests per second for each account',
-      value: 'N',
-      schema: wholeNumber(1, 1_000_000).optional(),
-    },
+    rateLimit: { help: 'requests per second and account', value: 'N', schema: wholeNumber(1, 1_000_000).optional() },
     clock: {
       help: "the service's clock",
       value: 'real|virtual',
@@ -318,9 +310,7 @@ export const hostFlags = {
     z.string().min(1, 'must be a host'),
   ),
   allowPrivateAddresses: { help: 'also allow tokens to be sent to hosts in private networks' },
-  allowInsecureLoopback: {
-    help: 'also allow tokens to be sent to this machine, even over http; the simulator needs this',
-  },
+  allowInsecureLoopback: { help: 'also allow tokens to be sent to this machine, even over http, for the simulator' },
 };
 
 /** The flags of `apphosting run`. */
@@ -329,16 +319,9 @@ export const runCommand = {
   summary:
     'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text(
-      'the kubeconfig file; by default the file in $KUBECONFIG, the service account of the pod, or ~/.kube/config',
-      'FILE',
-    ),
+    kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text(
-      'watch only this namespace; the operator then needs Roles but no ClusterRoles',
-      'NAME',
-      'must be the name of a namespace',
-    ),
+    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be the name of a namespace'),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
@@ -347,10 +330,7 @@ export const runCommand = {
       ),
       variable: 'POD_NAMESPACE',
     },
-    selector: text(
-      'watch only resources and accounts with these labels, so that several operators can share the cluster',
-      'LABELS',
-    ),
+    selector: text('watch only resources and accounts with these labels, beside other operators', 'LABELS'),
     metricsListen: {
       help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
@@ -363,12 +343,7 @@ export const runCommand = {
     readOnly: { help: 'write nothing to the service, whatever a resource says; drift is still reported' },
     enableActivation: { help: 'allow requests of the kinds RecoveryActivation, ActivationDiscard and DisasterReset' },
     enableAccountReset: { help: 'allow a DisasterReset to wipe a whole account; needs --enable-activation as well' },
-    horizonSeconds: whole(
-      'for how long a call can still take effect in the service after the deadline of the call',
-      'SECONDS',
-      '120',
-      [1, 3_600],
-    ),
+    horizonSeconds: whole('how long after its deadline a call can still take effect', 'SECONDS', '120', [1, 3_600]),
     callDeadlineSeconds: whole(
       'time limit of a call that changes the service, including the time that the call waits for the request budget; the limit of a read is a third of this time',
       'SECONDS',

@@ -35,9 +35,7 @@ export const activateCommand = {
       'NAME',
     ),
     appName: text('the name of the new app; by default the name stored in the protection', 'NAME'),
-    acknowledgeWriters: {
-      help: 'accept the risk that the source environment goes on writing data if the service cannot stop it',
-    },
+    acknowledgeWriters: { help: 'accept that the source may go on writing data if the service cannot stop it' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
@@ -105,9 +103,7 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
   if (found === undefined)
     throw new Trouble(`no recovery point has an id that begins with ${asked}; \`apphosting points\` lists them`);
   if (others.length > 0)
-    throw new Trouble(
-      `the ids of ${others.length + 1} recovery points begin with ${asked}; give more characters of the id`,
-    );
+    throw new Trouble(`the ids of ${others.length + 1} recovery points begin with ${asked}; give more of the id`);
   return found;
 }
 
@@ -121,16 +117,12 @@ function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object 
   const environmentName = choice.environmentName ?? saved?.environmentName;
   const appName = choice.appName ?? saved?.appName;
   if (environmentName === undefined)
-    throw new Trouble(
-      'the protection stores no name for the recovered environment; give --environment-name, and --app-name for a new app',
-    );
+    throw new Trouble('the protection stores no name; give --environment-name, and --app-name for a new app');
   if (
     warmDestination !== undefined &&
     (environmentName !== warmDestination.environmentName || appName !== warmDestination.appName)
   ) {
-    throw new Trouble(
-      'a warm protection recovers into its standby, which keeps its names; leave out --environment-name and --app-name',
-    );
+    throw new Trouble('a warm standby keeps its names; leave out --environment-name and --app-name');
   }
   const isNew = warmDestination === undefined && choice.appName !== undefined;
   // If there is an app name but it is unknown whether the app is new, leave the field createNewApp out. The value false

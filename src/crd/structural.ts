@@ -100,8 +100,6 @@ function checkPattern({ pattern }: SchemaNode, path: string): void {
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady)
-      throw new Error(
-        `${path} has a transition rule (with oldSelf), but a user could evade the rule by removing the field and adding it again`,
-      );
+      throw new Error(`${path} has a transition rule, which removing and adding the field would evade`);
   }
 }

@@ -60,11 +60,7 @@ type Refused = 'throttled' | 'unauthorized' | 'stopped';
 const refusals: Readonly<Record<Refused, Seen>> = {
   unauthorized: { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' },
   throttled: { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' },
-  stopped: {
-    was: 'notSent',
-    hostNotAllowed: false,
-    message: 'the operator closes the connections that it opened for this account',
-  },
+  stopped: { was: 'notSent', hostNotAllowed: false, message: 'the operator closes its connections for this account' },
 };
 
 /** Returns the value of the metric label `outcome`. The label has only a few values, such as `2xx`, `404` and `lost`. */

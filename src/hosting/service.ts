@@ -139,9 +139,7 @@ function openService(
         leaveQueue: closing.signal,
         ...(options.deadline !== undefined && { deadline: options.deadline }),
         mayStart: () =>
-          closing.signal.aborted
-            ? 'the operator closes the connections that it opened for this account'
-            : options.mayDispatch(),
+          closing.signal.aborted ? 'the operator closes its connections for this account' : options.mayDispatch(),
       });
     const first = await exchange(options.urgency);
     // Another program may have used up the account's request limit for this second. So send the request once more after the

@@ -73,7 +73,7 @@ export class KubeObjectWriter implements ObjectWriter {
         const fields = { waitMs: Math.round(waitMs), uid };
         log[isTold ? 'debug' : 'warn'](
           fields,
-          `the answer of the service could not be written to status; the operator tries again: ${message}`,
+          `the service's answer could not be written to status, and is tried again: ${message}`,
         );
         isTold = true;
         await pause(clock, waitMs);

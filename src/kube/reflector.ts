@@ -276,10 +276,7 @@ export class Reflector {
     const { pageMs } = this.#pace;
     const page = await inTime(clock, pageMs, asked, this.#stop.signal);
     if (page === undefined)
-      throw new KubeError(
-        'unavailable',
-        `listing ${resource.plural}: no answer from the API server within ${pageMs} ms`,
-      );
+      throw new KubeError('unavailable', `listing ${resource.plural}: no answer within ${pageMs} ms`);
     return page.value;
   }
 

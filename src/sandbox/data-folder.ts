@@ -19,9 +19,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
   if (entries.length > 0 && !entries.includes('run'))
-    throw new CannotStart(
-      `${dir} contains files that are not from a sandbox: name an empty or new folder, or the folder of a sandbox`,
-    );
+    throw new CannotStart(`${dir} is not the folder of a sandbox and not empty: name another folder`);
   try {
     const unlock = await taken(dir);
     return { dir, leftovers: await endLeftovers(dir), release: async () => unlock() };

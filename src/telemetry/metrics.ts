@@ -27,11 +27,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Kubernetes events that were not published: too many about one object, too many at once, or refused by Kubernetes.',
     ['why'],
   ),
-  apphosting_objects: gauge('Number of objects, by status and reason of the condition Ready.', [
-    'kind',
-    'ready',
-    'reason',
-  ]),
+  apphosting_objects: gauge('Number of objects, by status and reason of Ready.', ['kind', 'ready', 'reason']),
   apphosting_conditions: gauge('Number of objects, by status and reason of each condition except Ready.', [
     'kind',
     'type',
@@ -40,10 +36,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
   ]),
   apphosting_newest_failure_seconds: gauge('Time since the most recent failure of a one-time request.', ['kind']),
   apphosting_drifted_objects: gauge('Number of objects that differ between the spec and the service.', ['kind']),
-  apphosting_account_resources: gauge(
-    'Number of resources that use an account, taken from the status of the account.',
-    ['account'],
-  ),
+  apphosting_account_resources: gauge('Number of resources that use an account.', ['account']),
   apphosting_account_orphans: gauge(
     'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
     ['account'],

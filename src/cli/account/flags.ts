@@ -10,10 +10,7 @@ export const accountFlags = {
     ...text('the address of the service, such as https://hosting.example.com', 'URL'),
     variable: 'APPHOSTING_BASE_URL',
   },
-  tokenFile: {
-    ...text('a file that holds the access token; a token with read access is enough', 'FILE'),
-    variable: 'APPHOSTING_TOKEN_FILE',
-  },
+  tokenFile: { ...text('a file with the token; read access is enough', 'FILE'), variable: 'APPHOSTING_TOKEN_FILE' },
   accountId: { ...text('id of the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
   caFile: text('a file of PEM certificates to trust instead of the usual certificates', 'FILE'),
   ...hostFlags,

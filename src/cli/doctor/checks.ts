@@ -278,9 +278,7 @@ function findingsOf({ key, kind, object, status }: ParsedObject, nowMs: number):
   const nobody = 'docs/runbooks/nobody-acts.md';
   const isPaused = metadata.annotations?.[annotations.paused] === 'true';
   if (!isCurrent(object) && !isPaused)
-    found.push(
-      ...about('NotSeen', key)('warning', 'no operator has handled the newest generation of this resource', nobody),
-    );
+    found.push(...about('NotSeen', key)('warning', 'no operator has handled the newest generation', nobody));
   const asked = metadata.annotations?.[annotations.reconcileAt] ?? '';
   if (asked !== status.lastHandledReconcileAt && nowMs - Date.parse(asked) > silenceMs) {
     const message = `a reconcile was requested ${ageInWords(asked, nowMs)} ago, and no operator has handled the request`;

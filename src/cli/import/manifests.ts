@@ -101,7 +101,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not say which environment this protection protects');
+      skip(`protection ${id}`, 'the service does not show its environment');
       continue;
     }
     const shown = protectionSpec(protection);

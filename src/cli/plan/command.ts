@@ -41,10 +41,7 @@ export const planCommand = {
   flags: {
     filename: { short: 'f', ...text('the folder or file with the manifests; the same as the argument', 'DIR|FILE|-') },
     ...accountFlags,
-    snapshot: text(
-      'read the account from this file of apphosting import --snapshot instead of the service; no credential is needed',
-      'FILE',
-    ),
+    snapshot: text('read this file of apphosting import --snapshot, not the service; no credential is needed', 'FILE'),
     ...clusterFlags,
     context: text('also read the resources in this cluster, which show fields that the service hides', 'NAME'),
     operatorNamespace: operatorNamespaceFlag,

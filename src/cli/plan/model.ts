@@ -8,9 +8,7 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe(
-        'The value that the call sends, or ? if the value becomes known only with the answer. Absent for a secret.',
-      ),
+      .describe('The value that the call sends, or ? if only the answer tells the value. Absent for a secret.'),
     secret: z
       .boolean()
       .optional()
@@ -71,11 +69,7 @@ export const Plan = z
     ),
     complete: z.boolean().describe('False if something could not be read, so that the plan may lack changes.'),
     rows: z.array(Row).describe('The changes that applying the manifests would cause.'),
-    drift: z
-      .array(Row)
-      .describe(
-        'Differences between the resources and the service that exist already before the manifests are applied.',
-      ),
+    drift: z.array(Row).describe('Differences between the resources and the service before the manifests are applied.'),
     findings: z.array(Finding),
     notes: z.array(z.string()),
     counts: z.record(z.string(), z.int()).describe('For each action, the number of rows with that action.'),

@@ -299,7 +299,7 @@ function unknownRow(
   if (isOnlyObserved(object)) return [];
   return row(
     unverified.map((field) => ({ name: String(field) })),
-    'the service hides these fields; if they change, the operator sends them',
+    'the service hides these fields; changes are sent',
   );
 }
 

@@ -185,9 +185,7 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
   if (opened.lastTokenUntil !== undefined) {
     const serves = stored.object.metadata.deletionTimestamp !== undefined && clock.monotonic() < opened.lastTokenUntil;
     if (!serves)
-      return unready(
-        `${storedInWords(account)} is being deleted, and its Secret is already gone, so that no request can be sent`,
-      );
+      return unready(`${storedInWords(account)} is being deleted, and its Secret is gone, so that nothing can be sent`);
   }
   if (!opened.admission.admitted) return unready(`${storedInWords(account)}: ${opened.admission.message}`);
   return mismatch(stored, account, opened.service) ?? opened;
@@ -197,9 +195,8 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
   // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So the
   // conditions of this object say why.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
-    return unready(
-      `${storedInWords(account)} is paused, and the operator cannot connect to the account: ${closed.message}`,
-    ).verdict;
+    return unready(`${storedInWords(account)} is paused, and the operator is not connected to it: ${closed.message}`)
+      .verdict;
   const find = (type: string) => account.status.conditions.find((condition) => condition.type === type);
   const isLeaving = account.object.metadata.deletionTimestamp !== undefined;
   const why = find('Stalled') ?? (isLeaving ? find('Ready') : undefined);

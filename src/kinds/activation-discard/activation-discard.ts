@@ -70,9 +70,7 @@ function cleaningUp(message: string): DiscardStep {
  */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(
-    `${late.message}, but the service has accepted a discard; the operator waits for the result of the discard`,
-  );
+  return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
 }
 
 /**

@@ -9,9 +9,7 @@ import { wholeNumber } from '../shared/schema.ts';
 export const ActivationDiscardSpec = recovery.once(
   specInAccount('The activation to discard, and the time until which the request may be sent.', {
     protectionRef: objectRef('The DisasterProtection in this namespace whose activation is discarded.'),
-    configurationId: serviceId(
-      'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
-    ),
+    configurationId: serviceId('The id of the configuration. The request is sent only to this configuration.'),
     operationId: serviceId('The id of the activation: status.activeOperation.operationId of the DisasterProtection.'),
     configurationGeneration: wholeNumber(
       'Generation of the configuration (API field: expectedGeneration). The request is sent only while the configuration has this generation.',

@@ -170,9 +170,7 @@ const Revision = {
   }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
-  outcome: text('The outcome of the deployment: Updating, Running, Stopped, Failed, InDoubt or Assumed.', {
-    max: 128,
-  }).optional(),
+  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', { max: 128 }).optional(),
 };
 
 /** The status fields of an AppEnvironment. */

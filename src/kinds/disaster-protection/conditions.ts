@@ -117,7 +117,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (activationResult !== undefined) {
     return available.no(
       'AlreadyActivated',
-      `operation ${activationResult.operationId ?? '(id unknown)'} has activated the configuration`,
+      `operation ${activationResult.operationId ?? '(id unknown)'} activated the configuration`,
     );
   }
   const active = activeOf(configuration);
@@ -139,7 +139,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
 function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   const { pendingCount = 0, retainedDiskCount = 0, earliestRetentionUntil } = shown ?? {};
   if (pendingCount === 0 && retainedDiskCount === 0) {
-    return cleanup.no('NothingPending', 'the service reports no pending clean-up');
+    return cleanup.no('NothingPending', 'the service reports nothing to clean up');
   }
   const until =
     earliestRetentionUntil === undefined ? '' : `; the first retention period ends at ${earliestRetentionUntil}`;

@@ -58,10 +58,7 @@ const Fields = specInAccount(
       ['Cold', 'Warm'],
     ).optional(),
     storage: Storage.optional(),
-    snapshotIntervalSeconds: seconds(
-      'Interval between snapshots (the service supports only some intervals)',
-      'snapshotIntervalMs',
-    ),
+    snapshotIntervalSeconds: seconds('Interval between snapshots (the service takes only some)', 'snapshotIntervalMs'),
     validationIntervalSeconds: seconds('Interval between validations in isolation', 'validationIntervalMs'),
     rpoTargetSeconds: seconds('Maximum age of the newest recovery point', 'rpoTargetMs'),
     rtoTargetSeconds: seconds('Maximum duration of a recovery', 'rtoTargetMs'),
@@ -134,12 +131,8 @@ const RecoveryPoint = shown('A recovery point, with the values that a RecoveryAc
   selectedOperationId: word('The id of the operation that created the recovery point.'),
   pointId: word('The id of the recovery point: 64 hex digits.'),
   cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration when the service listed the recovery point (API field: generation).',
-  ),
-  availabilityRequiresVerification: flag(
-    'True if the service verifies the recovery point only when a recovery uses it.',
-  ).optional(),
+  configurationGeneration: wholeNumber('The generation of the configuration at that time (API field: generation).'),
+  availabilityRequiresVerification: flag('True if the service verifies the point only when it is used.').optional(),
   sizing: recovery.sizing.optional(),
 });
 
@@ -183,9 +176,7 @@ export const DisasterProtectionFacts = facts({
   settings: Settings.optional(),
   enrollment: count('The highest value of spec.enrollment that the operator has acted on.'),
   firstReadyTime: time('Time at which the service first showed that recovery is ready.'),
-  goneTime: time(
-    'Time at which the operator became sure that the configuration was gone. Absent while the service lists the configuration.',
-  ),
+  goneTime: time('When the operator became sure that the configuration was gone. Absent while it is listed.'),
   wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown("The service's judgement on whether a recovery would work.", {
     state: word('The state of the readiness for a recovery, such as ready.').optional(),
@@ -222,9 +213,7 @@ export const DisasterProtectionFacts = facts({
     'True once the service reports that it accepted a discard of the activation. This does not prove that the activation is discarded.',
   ).optional(),
   validationSchedule: shown('The schedule of validations and snapshots.', {
-    established: flag(
-      'True if the service runs validations on a schedule (API field: validationScheduleEstablished).',
-    ).optional(),
+    established: flag('True if validations run on a schedule (API field: validationScheduleEstablished).').optional(),
     nextValidationTime: time('Time at which the next validation is due.'),
     nextSnapshotTime: time('Time at which the next snapshot is due.'),
   }).optional(),
@@ -276,12 +265,7 @@ export const identity = {
       type: 'date',
       description: 'Age of the newest recovery point.',
     },
-    {
-      name: 'STATE',
-      path: '.status.readiness.state',
-      wide: true,
-      description: 'The readiness for a recovery, as the service reports it.',
-    },
+    { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
     { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'The storage for snapshots.' },
   ],
   selectable: [

@@ -16,9 +16,7 @@ import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
 const Configuration = fields('A configuration that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
-  configurationGeneration: wholeNumber(
-    'The generation of the configuration. The request is sent only while the configuration has this generation.',
-  ),
+  configurationGeneration: wholeNumber('The generation of the configuration. Any other generation stops the request.'),
 });
 
 const Fields = specInAccount('The protection to wipe, and the time limit for sending the request.', {

@@ -159,9 +159,7 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
-    message.push(
-      `spec.image is used only to create the app, because ${deployers.slice(0, 3).join(', ')} deploys an image of its own`,
-    );
+    message.push(`spec.image only creates the app, because ${deployers.slice(0, 3).join(', ')} deploys its own image`);
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {

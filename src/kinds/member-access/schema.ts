@@ -32,7 +32,7 @@ const Fields = specInAccount('The environments that a member may see and use.', 
     drift,
     onDelete: onDelete(
       ['Retain', 'GrantFullAccess'],
-      'Retain leaves the restriction as it is; GrantFullAccess removes it. Default: Retain.',
+      'Retain keeps the restriction, GrantFullAccess removes it. Default: Retain.',
     ),
   }),
 });
@@ -58,8 +58,6 @@ export const MemberAccessFacts = facts({
   askedAppEnvIds: ids(
     "Environments that this resource, or an earlier MemberAccess of the same member, once requested. If such an environment is in the member's list but not in the spec, the operator removes it from the list.",
   ),
-  serviceAddedEnvironmentIds: ids(
-    "Environments that somebody else, or the service itself, added to the member's list.",
-  ),
+  serviceAddedEnvironmentIds: ids("Environments that somebody else, or the service, added to the member's list."),
 });
 export type MemberAccessFacts = z.output<typeof MemberAccessFacts>;

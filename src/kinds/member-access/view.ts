@@ -162,10 +162,7 @@ function widerCondition(isRestricted: boolean, isWider: boolean): OwnCondition {
 function addedCondition(kept: readonly string[]): OwnCondition {
   const added = about('AddedByOthers');
   if (kept.length === 0)
-    return added.no(
-      'NothingAdded',
-      "nobody else has added environments to the member's list, or onServiceAdd is Remove",
-    );
+    return added.no('NothingAdded', "nobody else added environments to the member's list, or onServiceAdd is Remove");
   const message = `the member may also use ${kept.join(', ')}, which the spec does not name: with onServiceAdd: Keep, the operator removes only environments that were in the spec before. To remove one of these, add it to spec.environmentRefs and then take it out; to remove all, set onServiceAdd: Remove`;
   return added.yes('AddedByOthers', message);
 }

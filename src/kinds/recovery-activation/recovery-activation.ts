@@ -180,13 +180,7 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
       ? `the service no longer lists the configuration, so the result of ${name} is not known; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
       : `the service is no longer working on ${name}, but shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
-  const unsure = provenTwice(
-    pass,
-    seen.snapshot,
-    'InProgress',
-    `${message}; the operator confirms this with a second read of the service`,
-    apartMs,
-  );
+  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; a second read confirms this`, apartMs);
   if (unsure !== undefined) return unsure;
   const again = 'to try again, create a new RecoveryActivation with a higher spec.attempt';
   const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;

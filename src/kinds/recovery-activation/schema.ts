@@ -26,9 +26,7 @@ export const RecoveryActivationSpec = recovery.once(
     'The recovery point to activate, the names of the recovered environment, and the time until which the request may be sent.',
     {
       protectionRef: objectRef('The DisasterProtection in this namespace whose environment is recovered.'),
-      configurationId: serviceId(
-        'The id of the configuration. The request is sent only while the DisasterProtection has this configuration.',
-      ),
+      configurationId: serviceId('The id of the configuration. The request is sent only to this configuration.'),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(
         'The names for the recovered environment. For a warm protection, copy status.warmDestination.',
@@ -46,9 +44,7 @@ export const RecoveryActivationSpec = recovery.once(
       validUntil: moment(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
-      afterOperationId: serviceId(
-        'The operation id of the last activation. Required to activate the same configuration again.',
-      ).optional(),
+      afterOperationId: serviceId('The operation id of the last activation. Required to activate again.').optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
         { min: 1, max: 1000 },
@@ -78,17 +74,8 @@ export const identity = {
   idWord: 'operationId',
   columns: [
     ...recovery.requestColumns,
-    {
-      name: 'PROMOTED',
-      path: '.status.conditions[?(@.type=="Promoted")].status',
-      description: 'True once the recovered environment is live.',
-    },
-    {
-      name: 'VALID-UNTIL',
-      path: '.spec.validUntil',
-      wide: true,
-      description: 'Time after which the request is not sent.',
-    },
+    { name: 'PROMOTED', path: '.status.conditions[?(@.type=="Promoted")].status', description: 'True once live.' },
+    { name: 'VALID-UNTIL', path: '.spec.validUntil', wide: true, description: 'Time limit for sending the request.' },
   ],
   selectable: ['.spec.protectionRef.name', '.spec.configurationId', '.status.stage', '.status.externalId'],
 } satisfies KindIdentity;

@@ -82,10 +82,7 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never(
-      'Superseded',
-      `the configuration has generation ${configuration.generation}, which is not the generation in the request`,
-    );
+    return never('Superseded', `the configuration has generation ${configuration.generation}, unlike the request`);
   }
   return busy(pass, configuration);
 }

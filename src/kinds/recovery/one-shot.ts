@@ -326,7 +326,7 @@ function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   return {
     reason: 'InProgress',
-    message: `the service accepted the ${noun}${which}, but does not show any progress yet`,
+    message: `the service accepted the ${noun}${which}, but shows no progress yet`,
   } as const;
 }
 
@@ -373,10 +373,7 @@ function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
-    return never(
-      'JournalDamaged',
-      'status.internal.journal does not contain the request that the spec asks for; nothing is sent',
-    );
+    return never('JournalDamaged', 'status.internal.journal contains another request than the spec; nothing is sent');
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
@@ -526,10 +523,7 @@ export function wasSent({ memory, notes }: Pass): boolean {
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
   if (untold === undefined)
-    return never(
-      reason,
-      `${message}; an earlier call may have reached the service, but the service shows no effect of that call`,
-    );
+    return never(reason, `${message}; an earlier call may have been sent, but the service shows no effect of it`);
   const { conflicted } = pass.memory.journal ?? {};
   const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
   const why = `the operator may have sent the request and does not send it again (${reason}); the service does not show the result${refused}`;

@@ -27,9 +27,7 @@ export function target(description: string) {
         min: 1,
         max: 256,
       }).optional(),
-      createNewApp: flag(
-        'Set to true to recover into a new app. Databases are always recovered into a new app. Default: false.',
-      ).optional(),
+      createNewApp: flag('True recovers into a new app, as is always done for databases. Default: false.').optional(),
     }),
     {
       rule: '!(has(self.createNewApp) && self.createNewApp) || has(self.appName)',
@@ -51,10 +49,7 @@ export function acknowledgements<const Risks extends readonly [string, ...string
 
 /** Makes a spec immutable, because a recovery request that was sent cannot be changed. */
 export function once<Schema extends z.ZodObject>(schema: Schema): Schema {
-  return immutable(
-    schema,
-    'a request cannot be changed; create a new resource. Deleting this resource does not undo the request',
-  );
+  return immutable(schema, 'a request cannot be changed; create a new resource. Deleting this one does not undo it');
 }
 
 /** Builds the schema of an optional field for a time. The field is absent if the service does not show the time. */
@@ -194,11 +189,6 @@ export const requestColumns = [
 export function stageColumns(description: string) {
   return [
     { name: 'STAGE', path: '.status.stage', description },
-    {
-      name: 'SINCE',
-      path: '.status.stageChangeTime',
-      type: 'date',
-      description: 'Time since the current stage began.',
-    },
+    { name: 'SINCE', path: '.status.stageChangeTime', type: 'date', description: 'Time since the stage began.' },
   ] as const;
 }

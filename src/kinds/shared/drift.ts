@@ -14,7 +14,7 @@ export function leaveDrift(
     return {
       is: 'ready',
       reason: 'Observed',
-      message: `the service differs from the spec in ${field}; the difference is only reported`,
+      message: `the service differs from the spec in ${field}; this is only reported`,
     };
   }
   if (!contested.has(field)) return undefined;

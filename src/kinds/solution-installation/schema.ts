@@ -39,23 +39,19 @@ export const SolutionInstallationFacts = facts({
     shown('A component.', {
       name: text(
         'The name of the component: as the service reported it, or else as the catalog lists it, or else the name of its app.',
-        {
-          max: 256,
-        },
+        { max: 256 },
       ).optional(),
       appId: idAsShown("The id of the component's app.").optional(),
       environmentId: idAsShown("The id of the component's environment (API field: appEnvId).").optional(),
       state: text(
         "The status of the component's environment in the service; Missing if the service does not list the environment.",
-        {
-          max: 64,
-        },
+        { max: 64 },
       ).optional(),
     }),
     { max: 50 },
   ).optional(),
   complete: flag('True if all components exist according to the service; false if some are missing.').optional(),
-  componentsRunning: text('Number of running components out of all components, such as 2/3.', { max: 16 }).optional(),
+  componentsRunning: text('Running components, such as 2/3.', { max: 16 }).optional(),
   postInstallNote: text(
     "The step that you must do before all components are connected. If an input comes from a Secret, the operator drops the note, because the note could repeat the secret; read the note in the service's console.",
     { max: 8192 },

@@ -147,7 +147,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
     return pending.unknown('Presumed', message);
   }
   if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'status names no step that you still have to do');
+    return pending.no('NothingToDo', 'status names no further step');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
@@ -187,11 +187,7 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
   holds: false,
   columns: [
     { name: 'SOLUTION', path: '.spec.solution', description: 'The solution.' },
-    {
-      name: 'COMPONENTS',
-      path: '.status.componentsRunning',
-      description: 'Number of running components out of all components, such as 2/3.',
-    },
+    { name: 'COMPONENTS', path: '.status.componentsRunning', description: 'Running components, such as 2/3.' },
     { name: 'REGION', path: '.spec.region', wide: true, description: 'The region where the solution is installed.' },
   ],
   selectable: ['.spec.solution', '.spec.region', '.status.externalId'],

@@ -51,9 +51,7 @@ export function cacheAt(dir: string) {
       return lock(join(dir, '.preparing'));
     } catch (error) {
       if (error instanceof InUse) throw error;
-      throw new CannotStart(`the cache ${dir} is not writable: set XDG_CACHE_HOME to a folder that is writable`, {
-        cause: error,
-      });
+      throw new CannotStart(`the cache ${dir} is not writable: set XDG_CACHE_HOME to another folder`, { cause: error });
     }
   }
 

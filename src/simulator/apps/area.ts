@@ -77,9 +77,7 @@ function deleteApp(call: AreaCall): AreaAnswer {
 function keepForNow(world: World, app: App): AreaAnswer {
   if (!app.deletionStarted) world.of(apps).put({ ...app, deletionStarted: true });
   const how = app.sandboxTermination === 'pending' ? 'is pending' : 'has failed';
-  return {
-    refusal: rejected(world, `the termination of the app's sandbox workloads ${how}: delete the app again later`),
-  };
+  return { refusal: rejected(world, `ending the sandbox workloads of the app ${how}: delete the app again later`) };
 }
 
 /** Formats the fields that GET /app and GET /apps both return for an app. */

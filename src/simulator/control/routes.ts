@@ -136,7 +136,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
       if (end === 'stopped')
         throw new RequestRefusal(
           503,
-          `the clock advanced only to ${iso(clockwork.now)}, because the simulator is ending or was reset`,
+          `the clock advanced only to ${iso(clockwork.now)}, because the simulator ends or was reset`,
         );
       return clock();
     }),
@@ -180,7 +180,7 @@ function linesAfter<T extends { readonly seq: number }>(
 ): Answered {
   const { gone } = log;
   if (seq < gone)
-    throw new RequestRefusal(410, `the log no longer has the lines up to number ${gone}: use after=${gone} or higher`, {
+    throw new RequestRefusal(410, `the lines up to ${gone} are no longer kept: use after=${gone} or higher`, {
       first: gone + 1,
     });
   const pieces = () => itemsText(log.partsAfter(seq), show);

@@ -60,10 +60,7 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   rejectIf(world, refusedWhileBusy(configuration, request.expectedGeneration) ?? refusedRecovery(configuration));
   rejectIf(world, refusedTarget(configuration, request) ?? obstacleTo(world, configuration, request.target));
   if (!isUp(world, configuration.source.region) && request.writerSafetyAcknowledged !== true)
-    throw rejected(
-      world,
-      'the source region is down, so the source cannot be fenced: writerSafetyAcknowledged must be true',
-    );
+    throw rejected(world, 'the source region is down, so writerSafetyAcknowledged must be true');
   const points = selectablePoints(configuration);
   const point = found(
     points.find(({ pointId }) => pointId === request.pointId),

@@ -21,15 +21,12 @@ const table = {
   dropBefore: ['resets the connection and changes nothing', onlyTrue],
   dropAfter: ['carries out the request, then resets the connection', onlyTrue],
   delayMs: [
-    'waits the given number of milliseconds (wall time), then handles the request or applies the effect in `then`',
+    'waits this many milliseconds of real time, then handles the request or does what `then` says',
     milliseconds,
   ],
   hang: ['never answers and changes nothing', onlyTrue],
   hangAfterCommit: ['carries out the request, but never answers', onlyTrue],
-  truncate: [
-    'carries out the request, then resets the connection after the given number of bytes of the response',
-    bytes,
-  ],
+  truncate: ['carries out the request; resets the connection after this many bytes of the response', bytes],
   failAfterComponents: [
     'makes POST /solutions fail after the given number of components; the error contains the installationId',
     number({ min: 0, max: 100, whole: true }),

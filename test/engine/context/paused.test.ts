@@ -113,7 +113,7 @@ describe('an account that is paused', () => {
 
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('False/AccountNotReady');
     expect(messageOf(world, 'ContactPoint', 'on-call')).toContain(
-      'is paused, and the operator cannot connect to the account: Secret team/',
+      'is paused, and the operator is not connected to it: Secret team/',
     );
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-admin' });
     await world.run(60_000);

@@ -134,7 +134,7 @@ describe('the cache', () => {
     await writeFile(place.cacheDir, '');
 
     await expect(findBinaries(place, silent, undefined, offline)).rejects.toThrow(
-      `the cache ${place.cacheDir}/control-plane is not writable: set XDG_CACHE_HOME to a folder that is writable`,
+      `the cache ${place.cacheDir}/control-plane is not writable: set XDG_CACHE_HOME to another folder`,
     );
   });
 

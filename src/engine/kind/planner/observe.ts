@@ -131,11 +131,7 @@ export function readOf(
   // Mention a pause in status only if it lasts for at least 10 seconds, or if the object has already waited for 10
   // seconds.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-  return {
-    is: 'wait',
-    reason: 'Throttled',
-    message: `${message}; ${pause ?? 'the status of the account says how long requests wait'}`,
-  };
+  return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
 }
 
 /**

@@ -48,10 +48,7 @@ export const Journal = shown(
   'A call that must not happen twice. The operator writes this entry before it sends the call.',
   {
     operation: text('The operation that the call carries out, such as create.', { max: 64 }),
-    attempt: integer('The number of this attempt at the call; the first attempt has the number 1.', {
-      min: 0,
-      max: 1_000_000,
-    }),
+    attempt: integer('The number of this attempt at the call, beginning with 1.', { min: 0, max: 1_000_000 }),
     endpoint: host('The host to which the call is sent.'),
     accountId: text('The account to which the call is sent.', { max: 128 }),
     startedAt: text('The time at which the call began.', { max: 64 }),
@@ -63,9 +60,7 @@ export const Journal = shown(
       excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
         max: mostExcluded,
       }),
-      serviceTime: text('The time by the clock of the service at which the ids in `excluded` were read.', {
-        max: 64,
-      }).optional(),
+      serviceTime: text('When the ids in `excluded` were read, by the clock of the service.', { max: 64 }).optional(),
     }).optional(),
     conflicted: text(
       'The message with which the service refused the call. An earlier attempt may have succeeded; the operator reads the service once more to find out.',
@@ -75,9 +70,7 @@ export const Journal = shown(
     requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
     payload: text(
       'The exact body of a request with a requestId; when the operator sends the request again, it sends the same bytes.',
-      {
-        max: 32_768,
-      },
+      { max: 32_768 },
     ).optional(),
   },
 );
@@ -93,10 +86,7 @@ export const Applied = shown('What the operator remembers of the last spec that 
   prints: mapOf(
     'Fingerprints of values that the service does not show, made with the secret key of the operator.',
     text('A fingerprint.', { max: 256 }),
-    {
-      maxProperties: 600,
-      maxKeyLength: 300,
-    },
+    { maxProperties: 600, maxKeyLength: 300 },
   ),
   unshown: flag('True when the service accepted a change but no later read shows the change.').optional(),
 });
@@ -146,9 +136,7 @@ export const CommonStatus = facts({
     text('A field.', { max: 256 }),
     { max: 100 },
   ).optional(),
-  wouldDo: text('The next call that the operator would send if it were allowed to change the service.', {
-    max: 1024,
-  }).optional(),
+  wouldDo: text('The next call that the operator would send if it were allowed to.', { max: 1024 }).optional(),
   truncated: listByKey(
     'Lists in this status that were shortened to fit the schema.',
     shown('A shortened list.', {

@@ -164,7 +164,7 @@ export function reset(call: AreaCall): AreaAnswer {
   const environment = call.body['scope'] === 'environment' ? environmentOf(call, accountId) : undefined;
   const { scope, confirmationName, sourceAppEnvId } = resetBody(call.body, '');
   if (scope === 'account' && sourceAppEnvId !== undefined) {
-    throw invalid('sourceAppEnvId must not be sent if scope is account');
+    throw invalid('sourceAppEnvId is not allowed with scope account');
   }
   if (confirmationName !== (environment?.name ?? account.name))
     throw rejected(world, 'confirmationName must be the exact name of the environment or account to reset');
