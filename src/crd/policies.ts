@@ -28,9 +28,7 @@ function inEffect({ name, operations, resources, variables, expression, message 
     metadata,
     spec: {
       failurePolicy: 'Fail',
-      matchConstraints: {
-        resourceRules: [{ apiGroups: [group], apiVersions: [version], operations, resources }],
-      },
+      matchConstraints: { resourceRules: [{ apiGroups: [group], apiVersions: [version], operations, resources }] },
       ...(variables !== undefined && { variables }),
       // Do not use the default reason, `Invalid`: on `Invalid`, some tools delete the refused object and create it
       // again.

@@ -252,11 +252,7 @@ export class ReconcileContext {
     const isHandled = token !== undefined && inProcess.forced?.token === token;
     const facts = showing?.facts ?? memory.facts;
     this.remember({ facts });
-    this.status = {
-      ...this.status,
-      conditions,
-      ...(isHandled && { lastHandledReconcileAt: token }),
-    };
+    this.status = { ...this.status, conditions, ...(isHandled && { lastHandledReconcileAt: token }) };
     const isNewsOnly =
       verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
     if (isNewsOnly && this.#mayWait()) return { is: 'later' };

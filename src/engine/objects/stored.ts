@@ -305,14 +305,7 @@ export function parseStatus(kind: AnyKind, status: unknown): StoredStatus {
   const journal = Journal.safeParse(fields['journal']);
   const facts = kind.facts.safeParse(fields);
   return {
-    memory: {
-      id,
-      ownership,
-      binding,
-      journal: journal.data,
-      applied,
-      facts: facts.success ? facts.data : {},
-    },
+    memory: { id, ownership, binding, journal: journal.data, applied, facts: facts.success ? facts.data : {} },
     conditions: conditions.map((one) => ({ ...one, observedGeneration: one.observedGeneration ?? -1 })),
     lastHandledReconcileAt,
     damaged: journal.success ? undefined : fields['journal'],

@@ -23,11 +23,7 @@ import {
   wordsFrom,
 } from './endpoint.ts';
 
-const Names = z.object({
-  envName: lenient(compared),
-  appName: lenient(compared),
-  createNewApp: lenient(z.boolean()),
-});
+const Names = z.object({ envName: lenient(compared), appName: lenient(compared), createNewApp: lenient(z.boolean()) });
 
 /** The names that a recovered environment and its app have or will have. */
 export type DestinationNames = Readonly<z.output<typeof Names>>;

@@ -24,10 +24,7 @@ export const ActivationDiscardSpec = recovery.once(
 export type ActivationDiscardSpec = z.output<typeof ActivationDiscardSpec>;
 
 /** The status fields of an ActivationDiscard. */
-export const ActivationDiscardFacts = facts({
-  ...recovery.requestFacts,
-  pendingCleanup: recovery.pendingCleanup,
-});
+export const ActivationDiscardFacts = facts({ ...recovery.requestFacts, pendingCleanup: recovery.pendingCleanup });
 export type ActivationDiscardFacts = z.output<typeof ActivationDiscardFacts>;
 
 /** Describes ActivationDiscard to the generator of manifests, permissions and reference pages. */

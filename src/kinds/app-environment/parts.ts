@@ -242,11 +242,7 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   const isThere = powerState !== undefined && (powerState === state || isPowerSet(pass, powerState));
   return {
     generation: isWhole ? pass.subject.generation : (pass.memory.applied?.generation ?? -1),
-    prints: {
-      ...known,
-      ...Object.fromEntries(again),
-      ...(isThere && { powerState: pass.print(powerState) }),
-    },
+    prints: { ...known, ...Object.fromEntries(again), ...(isThere && { powerState: pass.print(powerState) }) },
   };
 }
 

@@ -227,9 +227,7 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? types[wayOf(spec)],
-    ...(item !== undefined && {
-      deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)),
-    }),
+    ...(item !== undefined && { deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)) }),
   }),
   conditions: (_pass, { item }) => {
     const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();

@@ -99,11 +99,7 @@ export function configure(
     appEnvId,
     expectedGeneration: item.expectedGeneration,
   });
-  const body: Protection = {
-    accountId: pass.account.accountId,
-    common: {},
-    items: [{ ...item, requestId }],
-  };
+  const body: Protection = { accountId: pass.account.accountId, common: {}, items: [{ ...item, requestId }] };
   return {
     is: 'begin',
     words: words(pass, configuration === undefined),

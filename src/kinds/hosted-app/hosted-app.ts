@@ -102,11 +102,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
 
   requests: {
     create: (pass, fields) =>
-      postApp({
-        accountId: pass.account.accountId,
-        name: textIn(fields, 'name'),
-        ...creationBodyOf(fields, pass),
-      }),
+      postApp({ accountId: pass.account.accountId, name: textIn(fields, 'name'), ...creationBodyOf(fields, pass) }),
     idOfCreated: createdAppId,
     update: (appId, changed, pass) =>
       patchApp({

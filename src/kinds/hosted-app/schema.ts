@@ -109,10 +109,7 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
       value: text(
         'The value of the setting. A value that consists of digits is sent as a number; true and false are sent as booleans.',
-        {
-          min: 1,
-          max: 256,
-        },
+        { min: 1, max: 256 },
       ),
     },
   ).optional(),

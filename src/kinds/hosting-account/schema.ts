@@ -153,9 +153,7 @@ export const HostingAccountFacts = facts({
   ).optional(),
   lastHandledAcceptMissing: text(
     'The newest value of the annotation apphosting.dev/accept-missing that the operator has handled.',
-    {
-      max: 300,
-    },
+    { max: 300 },
   ).optional(),
 });
 export type HostingAccountFacts = z.output<typeof HostingAccountFacts>;

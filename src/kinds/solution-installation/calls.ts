@@ -170,10 +170,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
     message: `installation ${id} is not complete: ${refusal.message}; the operator continues the installation under the same id`,
     retryInMs: growingMs(tries, { firstMs: 5_000, longestMs: 300_000 }),
     note: { tries: tries + 1 },
-    remember: {
-      ...boundTo(pass, id, memory.ownership ?? 'Created'),
-      facts: { ...memory.facts, complete: false },
-    },
+    remember: { ...boundTo(pass, id, memory.ownership ?? 'Created'), facts: { ...memory.facts, complete: false } },
   };
 }
 

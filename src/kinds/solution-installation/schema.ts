@@ -25,10 +25,7 @@ export const SolutionInstallationSpec = specInAccount('The solution to install, 
     description:
       'The id of an existing installation, to complete or upgrade it (API field: installationId). The request then creates only the missing components. After the service has answered, the id can no longer be changed.',
   }),
-  lifecycle: lifecycle({
-    managementPolicy,
-    onMissing: onMissing('Stall'),
-  }),
+  lifecycle: lifecycle({ managementPolicy, onMissing: onMissing('Stall') }),
 });
 export type SolutionInstallationSpec = z.output<typeof SolutionInstallationSpec>;
 

@@ -35,11 +35,7 @@ export function readState(path: string, collections: ReadonlySet<string>): KeptS
   const world = savedWorld(state, collections);
   if (typeof world === 'string') throw new Error(world);
   if (!isObject(state.requests)) throw new Error('the request log is missing in the file');
-  return {
-    world,
-    requests: state.requests,
-    lines: rest.map((line, i) => stepIn(line, i + 2)),
-  };
+  return { world, requests: state.requests, lines: rest.map((line, i) => stepIn(line, i + 2)) };
 }
 
 function parse(line: string, number: number): Record<string, unknown> {

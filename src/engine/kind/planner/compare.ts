@@ -363,9 +363,7 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   if (fields.length === 0 && facts === undefined) return {};
   return {
     meanwhile: {
-      ...(fields.length > 0 && {
-        applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }),
-      }),
+      ...(fields.length > 0 && { applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }) }),
       ...(facts !== undefined && { facts }),
     },
   };

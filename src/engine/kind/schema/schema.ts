@@ -156,11 +156,7 @@ export function listByKey<Item extends z.ZodObject>(
   const unique = sized(z.array(item), size).refine((items) => new Set(items.map(identity)).size === items.length, {
     error: `must not contain two items with the same ${keys.join(' and ')}`,
   });
-  return annotated(unique, {
-    description,
-    'x-kubernetes-list-type': 'map',
-    'x-kubernetes-list-map-keys': [...keys],
-  });
+  return annotated(unique, { description, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': [...keys] });
 }
 
 function sized<Item extends z.ZodType>(list: z.ZodArray<Item>, { max, min }: Size): z.ZodArray<Item> {
@@ -318,10 +314,7 @@ export function rulesOf(schema: z.ZodType): readonly CelRule[] {
 export function withRule<Schema extends z.ZodType>(schema: Schema, asked: Rule<z.output<Schema>>): Schema {
   const { check, ...cel } = asked;
   const path = cel.fieldPath?.split('.').filter((part) => part !== '');
-  const refined = schema.refine((value) => check(value), {
-    error: cel.message,
-    ...(path !== undefined && { path }),
-  });
+  const refined = schema.refine((value) => check(value), { error: cel.message, ...(path !== undefined && { path }) });
   return withCel(refined, schema, cel);
 }
 

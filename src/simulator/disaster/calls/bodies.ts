@@ -91,11 +91,7 @@ export const activateBody = fields({
 });
 
 /** Validates the body of POST /disaster-readiness/discard-activation; `discardAcknowledged` must be true. */
-export const discardBody = fields({
-  ...reference,
-  operationId: must(text()),
-  discardAcknowledged: must(onlyTrue),
-});
+export const discardBody = fields({ ...reference, operationId: must(text()), discardAcknowledged: must(onlyTrue) });
 
 /** Validates the body of POST /disaster-readiness/reset. */
 export const resetBody = fields({
