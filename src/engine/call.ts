@@ -7,11 +7,11 @@
  * done. A process that may no longer act sends nothing.
  *
  * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
- * credential → a fresh read of the Kubernetes object → send → interpret the outcome. If the process dies between
- * journal and send, the next process finds the entry in status and treats the call as sent: it looks for the effect of
- * the call before it acts (`resolveCreate` in the planner, `resolveDoubt` or `resolveUpgrade` in the code of some
- * kinds). A request with a requestId is sent again with the same id, after the usual checks. A change of settings has no
- * entry: it may be sent twice.
+ * credential → a fresh read of the Kubernetes object → send → interpret the outcome. Recovery requests and protections
+ * write their entry one step earlier (`begin`). If the process dies between journal and send, the next process finds the
+ * entry in status and treats the call as sent: it looks for the effect of the call before it acts (`resolveCreate` in
+ * the planner; `resolveDoubt` of app environments, solutions and recovery). A request with a requestId is sent again
+ * with the same id, after all checks. A change of settings has no entry: it may be sent twice.
  *
  * Why: docs/design/at-most-once.md
  */

@@ -248,8 +248,8 @@ export type ListListener = (event: {
 export type ThrottleListener = (service: Service) => void;
 
 /**
- * The greatest length of a pause that counts as short. During a short pause requests wait. During a longer pause
- * requests fail at once, and status says so.
+ * While more than this time remains of a pause, requests fail at once, and status says so. After that, requests wait for
+ * the end of the pause.
  */
 export const shortPauseMs = 10_000;
 

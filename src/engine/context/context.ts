@@ -279,7 +279,7 @@ export class ReconcileContext {
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
     const until = this.arrivesUntil(journal);
-    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the operator sends the call again only after ${until}, and only if the service shows no effect of the call`;
+    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the call is not sent again before ${until}`;
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 

@@ -446,8 +446,9 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 }
 
 /**
- * After the response to a call was lost, reads the environment to find out whether the call took effect. If there is no
- * effect by the time when the call can no longer arrive, the operator assumes that the call was not carried out.
+ * While the outcome of the call in the journal is unknown, reads the environment to find out whether the call took effect.
+ * The response may be lost, or the process may have died before or after it sent the call. If there is no effect by the time
+ * when the call can no longer arrive, the operator assumes that the call was not carried out.
  */
 export function resolveDoubt(
   pass: EnvironmentPass,

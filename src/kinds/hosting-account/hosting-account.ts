@@ -57,8 +57,8 @@ const troubles = {
 } as const satisfies Readonly<Record<ReadProblem['why'], object>>;
 
 /**
- * Builds the condition `Throttled`, which is True while the service asks the operator to send fewer requests. The message says
- * until when, and how many resources wait.
+ * Builds the condition `Throttled`, which is True from a 429 or 425 of the service until requests are sent at the full rate again.
+ * The message says until when, and how many resources wait.
  */
 function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
   const condition = about('Throttled');

@@ -128,10 +128,14 @@ export function readOf(
   const message = `reading ${read.first.endpoint}: ${problem.message}`;
   if (problem.why !== 'throttled') return { is: 'wait', ...unreadable[problem.why], message };
   const pause = longPause(pass);
-  // Mention a pause in status only if it lasts for at least 10 seconds, or if the object has already waited for 10
+  // Mention a pause in status only if at least 10 seconds of it remain, or if the object has already waited for 10
   // seconds.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-  return { is: 'wait', reason: 'Throttled', message: `${message}; ${pause ?? 'the account says until when'}` };
+  return {
+    is: 'wait',
+    reason: 'Throttled',
+    message: `${message}; ${pause ?? "the account's status says how long requests wait"}`,
+  };
 }
 
 /**
