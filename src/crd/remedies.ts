@@ -18,7 +18,7 @@ const ready = {
   RolledBack:
     'To deploy something else, change `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
-    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check in the console if you must do a step yourself.",
+    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check there whether a manual step is left.",
   DeployHeld: 'To start the environment, set `spec.powerState: Running`; the change is then deployed.',
   PendingNextBuild: 'Wait for the next build, or change `spec.deploy.build.revision` to start a build now.',
 } as const satisfies Remedies;
@@ -60,7 +60,7 @@ const waiting = {
   Preparing: byItself,
   InProgress: byItself,
   OperationInProgress:
-    'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. Then the request is sent.',
+    'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. The request is then sent by itself.',
   ClockUnsure: 'Correct the clock of the node, for example with NTP. The message says which clocks differ.',
   CleanupPending: 'Nothing to do: wait until the service has finished its clean-up.',
 } as const satisfies Remedies;

@@ -286,8 +286,8 @@ export interface KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
   /**
-   * Set only if the spec is too large; the operator then keeps only its `accountRef`. This is a message about that for
-   * the object's status.
+   * The message for status which says that the spec is too large; undefined if it is not. Of a spec that is too large, the
+   * operator keeps only `accountRef`.
    */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;

@@ -378,7 +378,7 @@ export class Budget {
     return this.pauseMs() + (1_000 * before) / (this.requestsPerSecond() / 2);
   }
 
-  /** Returns how many requests the budget has let start so far. */
+  /** Returns how many requests the budget has let start since it was created. */
   granted(): number {
     return this.#turns;
   }

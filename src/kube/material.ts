@@ -27,7 +27,7 @@ interface MaterialOptions extends KubeMeans {
   readonly troubles?: Troubles;
   /**
    * Whether Secrets and ConfigMaps are watched. `on` needs permission to list and watch all Secrets and ConfigMaps of the
-   * namespaces. With `off`, the Secrets and ConfigMaps in use are read again every minute.
+   * watched namespaces. With `off`, the Secrets and ConfigMaps in use are read again every minute.
    */
   readonly watch: 'on' | 'off';
   /** The only namespace to watch, if the operator serves a single namespace. */

@@ -261,8 +261,8 @@ export class Reflector {
   }
 
   /**
-   * Checks that the newest resourceVersion is not older than before. After a restore of the cluster from a backup, a watch from
-   * the old version would wait for ever.
+   * Checks that the resourceVersion of the cluster has not gone back. After the cluster was restored from a backup, a watch from
+   * the earlier, higher version would wait for ever.
    */
   async #probe(): Promise<void> {
     const { resourceVersion } = await this.#page(1, undefined);

@@ -136,8 +136,8 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates how much work the repeating timers of the area cause while the clock advances by `ms` milliseconds. The result is measured in
-   * firings of a simple timer. If all areas together would cause too much work, the clock refuses to advance so far.
+   * Estimates how much work the repeating timers of this part of the simulator cause while the clock advances by `ms` milliseconds. The unit
+   * is one firing of a simple timer. If the total of all parts is too high, the clock refuses to advance that far.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

@@ -20,7 +20,7 @@ const registry = {
   ],
   'patch.response': ['sets the response to PATCH /contact-point and PATCH /alert', 'object', 'messageOnly', 'empty'],
   'envAccess.shape': [
-    'sets the name of the list in an env-access response',
+    'sets the key of the list in an env-access response',
     'allowedAppEnvIds',
     'appEnvIds',
     'environments',
@@ -29,7 +29,12 @@ const registry = {
   'solution.response': ['sets the form of the response to POST /solutions', 'components', 'apps', 'flat'],
   'solution.errorId': ['sets the place of installationId in the error of POST /solutions', 'top', 'details'],
   'solution.successId': ['decides if a successful POST /solutions returns the installationId', 'shown', 'absent'],
-  'configure.results': ['sets the name of the list in the response of configure', 'items', 'results', 'configurations'],
+  'configure.results': [
+    'sets the key of the list in the answer to a configure request',
+    'items',
+    'results',
+    'configurations',
+  ],
   'status.words': [
     'sets how the status of an environment is written, such as in upper case',
     'asShown',

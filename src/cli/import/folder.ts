@@ -150,7 +150,10 @@ function newText(draft: Draft, { namespace, ref }: FolderAccount): string {
   return textOf(object, observed && `Only observed [${observed.code}]: ${observed.reason}.`);
 }
 
-/** Merges one resource into the text of a file; changes only the fields that come from the service. */
+/**
+ * Merges one resource into the text of a file: updates the fields that come from the service, adds missing references to
+ * Secrets, and removes a policy Observe that import chose and that is no longer needed. All else stays unchanged.
+ */
 function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   const documents = parseAllDocuments(before);
   const mine = documents.find((document) => {

@@ -180,7 +180,8 @@ class Stage {
 
   /**
    * Marks an object that a resource adopted by name in this plan as created by the resource. The plan adopts by name where
-   * it does not know the id of the object; in most of these cases the resource did create the object.
+   * the resource has neither a status nor spec.externalId; in most of these cases the resource did create the object.
+   * Otherwise the plan would not show that deleting the resource deletes the object: an adopted object stays by default.
    */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {

@@ -343,8 +343,9 @@ function tokenFlaw(token: string): string | undefined {
 }
 
 /**
- * Builds the settings for the credential of `spec.dangerousCredentialsRef`, or says why that credential cannot be used,
- * for example because its Secret has a different baseUrl.
+ * Builds the settings of the connection that uses the credential of `spec.dangerousCredentialsRef`, or says why that
+ * credential cannot be used, for example because its baseUrl differs from that of `spec.credentialsRef`. Returns undefined
+ * if the spec does not set the field.
  */
 async function dangerousSettingsOf(
   stored: Stored,

@@ -56,7 +56,9 @@ function baseUrlIn(text: string): (BaseUrl & { readonly hostname: string }) | { 
   if (!hostname.startsWith('[') && url.hostname !== hostname.toLowerCase())
     return { refused: 'the base URL has a host that is not valid' };
   if (/(^|\/)\.{1,2}(\/|$)/.test(path) || hostname.includes('..'))
-    return { refused: 'the base URL must not have . or .. as a part of its path, or two dots in a row in its host' };
+    return {
+      refused: 'the base URL must not contain . or .. as a segment of its path, or two dots in a row in its host',
+    };
   return { origin: `${scheme.toLowerCase()}://${url.host}`, host: url.host, path, hostname: url.hostname };
 }
 

@@ -1,9 +1,9 @@
 /**
  * Sends one request to the service, and decides what the response means for the caller.
  *
- * A request that does not fit its schema is not sent. Secrets are revealed only here, while the request is serialised. One
- * deadline covers everything from connecting to the last byte. Nothing is sent twice. An error is thrown only for a bug. One
- * table maps each response, and a missing response, to an outcome. Texts of the service are cleaned before people see them.
+ * A request that does not fit its schema is not sent. The secrets of a request are revealed only here, while it is serialised. One
+ * deadline covers everything from connecting to the last byte. Nothing is sent twice here; after a 429 or 425, `service.ts`
+ * may send a call once more. An error is thrown only for a bug. One table maps each response, and a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';

@@ -83,5 +83,5 @@ function destination(
   if (destinationRegion !== region || isSameRegionAccepted(spec) || settings?.sameRegionAcknowledged === true) {
     return undefined;
   }
-  return `spec.destinationRegion ${destinationRegion} is the region of the source: add SameRegion to spec.acknowledgements${instead}`;
+  return `spec.destinationRegion ${destinationRegion} is also the source's region: to accept this, add SameRegion to spec.acknowledgements${instead}`;
 }

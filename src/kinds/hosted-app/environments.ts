@@ -1,4 +1,7 @@
-/** Finds the environments of an app, and the AppEnvironments that are bound to them. */
+/**
+ * Finds the environments of an app in the lists of the service, the AppEnvironments that are bound to them, and what
+ * these deploy.
+ */
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../hosting/requests.ts';

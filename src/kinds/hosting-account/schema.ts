@@ -109,14 +109,14 @@ export const HostingAccountFacts = facts({
   intervals: listByKey(
     'How often the operator currently reads lists and alert states from the service.',
     shown('What the operator reads, and how often.', {
-      name: text('What the operator reads: lists, or alert states.', { max: 128 }),
+      name: text('What is read at this interval: the lists, or the states of alerts.', { max: 128 }),
       seconds: integer('The time between two reads, in seconds.', { min: 0, max: 1_000_000 }),
     }),
     ['name'],
     { max: 100 },
   ).optional(),
   budget: shown(
-    'The limits of requests, and how many requests are expected. This field is updated only when something else in status changes; the metrics are always current.',
+    'The rate limit that the operator keeps, and the number of requests that it expects to send. This field is updated only when something else in status changes; the metrics are always current.',
     {
       requestsPerSecond: integer('Maximum number of requests per second, from spec.budget.', {
         min: 0,

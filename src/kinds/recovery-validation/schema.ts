@@ -6,7 +6,7 @@ import * as recovery from '../recovery/schema.ts';
 
 /** The spec of a RecoveryValidation, which tries out a recovery once, in isolation. */
 export const RecoveryValidationSpec = recovery.once(
-  specInAccount('The protection for which a recovery is tried out.', {
+  specInAccount('The DisasterProtection whose recovery is tried out.', {
     protectionRef: objectRef('The DisasterProtection in this namespace for which a recovery is tried out.'),
     runId: ownName('A text that distinguishes this validation from earlier validations of the protection.', {
       max: 253,

@@ -226,8 +226,9 @@ export function rebound(pass: Pass<{ readonly protectionRef: { readonly name: st
 }
 
 /**
- * Returns a reason not to send the request if the configuration does not have the generation in the spec. A newer
- * generation ends the request. An older one only delays it, because the list may be out of date.
+ * Returns a reason not to send the request if the generation of the configuration differs from the one in the spec. If
+ * the generation of the configuration is newer, the request fails for good. If it is older, the request only waits,
+ * because the list of configurations may be out of date.
  */
 export function movedOn(shown: number, pinned: number): Fence | undefined {
   if (shown === pinned) return undefined;

@@ -152,7 +152,7 @@ export const stageFacts = {
     'The stages of the operation, in order. A stage is missing if it began and ended between two reads of the service.',
     shown('A stage of the operation.', {
       stage: text('The name of the stage, as the service shows it.', { max: 64 }),
-      observedTime: timeShown('Time at which the service first showed this stage.'),
+      observedTime: timeShown('Time at which the operator first saw this stage.'),
     }),
     { max: mostStages },
   ).optional(),

@@ -1,4 +1,7 @@
-/** Keeps the stages of an operation in status, in order. Each stage has the time when the service first showed it. */
+/**
+ * Keeps the newest stages of an operation in status, in order, each with the time at which the operator first saw it. Makes
+ * events about new stages.
+ */
 import { isoSeconds } from '../../base/time.ts';
 import type { Told, Notice } from '../../engine/kind/contract/step.ts';
 import type { Receipt } from '../../hosting/requests.ts';

@@ -1,4 +1,7 @@
-/** Extends the exec plugins and the OIDC provider of client-node, and corrects their mistakes. */
+/**
+ * Extends the classes with which client-node runs exec plugins and renews OIDC tokens: limits the time and the output of a
+ * plugin, keeps its output out of error messages, and corrects three mistakes with OIDC tokens (see `IdentityProvider`).
+ */
 import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process';
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';

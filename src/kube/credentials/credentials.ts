@@ -37,8 +37,9 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // If a plugin or an identity provider supplies the credential, keep the object that asks it, because this object
-      // remembers the last credential. If the credential comes from files, or the API server refused it, read the files again.
+      // If a plugin or an identity provider supplies the credential, keep the object that requests it, because this object
+      // remembers the last credential. Read the files again if the credential comes from files, or if the API server refused
+      // the credential, wherever it comes from.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {

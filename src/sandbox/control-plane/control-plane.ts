@@ -13,7 +13,7 @@ type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
-  /** The data folder. Processes that an earlier start left running for this folder are ended first. */
+  /** The data folder. Control plane programs that an earlier start left running for this folder are ended first. */
   readonly dir: string;
   readonly binaries: Binaries;
   readonly say: (text: string) => void;
@@ -37,7 +37,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
   // Of the processes that belong to this folder, end only programs of the control plane that were left running. The new
   // simulator may already be starting in the folder, and must not be ended.
   const ended = await endLeftovers(dir, controlPlanePrograms);
-  if (ended > 0) options.say(`ended ${ended} processes that an earlier start left in ${dir}`);
+  if (ended > 0) options.say(`ended ${ended} processes that an earlier run in ${dir} left behind`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });
 
   const attempts = 3;

@@ -39,7 +39,10 @@ export function obstacleTo(world: World, { accountId, source }: Configuration, t
   return taken ? 'an app with this name already exists' : undefined;
 }
 
-/** Finds the target environment of a protection: its warm standby, or the environment that an activation created. */
+/**
+ * Finds the target environment of a protection: its warm standby, or else the environment that an activation created. Returns undefined
+ * if there is neither.
+ */
 export function targetOf(world: World, configuration: Configuration) {
   const { standby, target, source, activationResult } = configuration;
   if (standby !== undefined && target !== undefined) {

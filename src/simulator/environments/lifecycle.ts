@@ -119,7 +119,7 @@ function contentOf(world: World, environment: Environment, contentId: string): D
 
 /**
  * Finds the version whose source a build request builds again: the version `fromContentId`, or else the current one. Returns undefined if
- * the request does not set `isRebuild`, or if there is no such version yet.
+ * the request does not set `isRebuild`, or if the environment has no version yet; fails with 404 if it has no version `fromContentId`.
  */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;

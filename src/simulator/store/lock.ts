@@ -43,7 +43,7 @@ function removeIfStale(file: string): void {
   if (text === undefined) return;
   const owner = ownerIn(text);
   if (owner === undefined)
-    throw new InUse(`${file} contains no process id: remove the lock file if no process uses the state`);
+    throw new InUse(`${file} contains no process id: remove this lock file if no process uses the folder`);
   if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses the file`);
   rmSync(file, { force: true });
 }

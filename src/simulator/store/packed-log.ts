@@ -35,7 +35,7 @@ export class PackedLog<T extends { readonly seq: number }> {
     if (this.#open.length >= 2 * linesSealed) this.#seal();
   }
 
-  /** Lists the lines whose number is greater than `seq`, oldest first. Lines that were dropped are missing. */
+  /** Lists the lines whose number is greater than `seq`, oldest first, as far as they are still kept. */
   after(seq: number): readonly T[] {
     return [...this.partsAfter(seq)].flat();
   }

@@ -173,6 +173,16 @@ describe('doctor', () => {
     expect(code).toBe(2);
   });
 
+  it('warns where reads are expected to use all of the budget that polls may use', async () => {
+    // Half of the budget, as status rounds it for 13 requests per second.
+    const budget = { requestsPerSecond: 13, concurrency: 4, forecastPerHour: 23_000 };
+    world.tamper('HostingAccount', 'default', (status) => ({ ...status, budget }));
+
+    const { out } = await run();
+
+    expect(out).toMatch(/^warning +Budget +HostingAccount\/team\/default +reads are expected to use 49 % of/m);
+  });
+
   it('says that a watch is silent where nobody looked at what was asked for', async () => {
     world.apply('ContactPoint', 'mail', { email: { addresses: ['a@example.com'] } });
     await world.run(100_000);

@@ -47,7 +47,7 @@ describe('a protection that is not there yet', () => {
     [
       'the region of the source',
       { destinationRegion: 'eu-west' },
-      /is the region of the source: add SameRegion to spec.acknowledgements, or set spec.destinationRegion to us-east/,
+      /is also the source's region: to accept this, add SameRegion to spec.acknowledgements, or set spec.destinationRegion to us-east/,
     ],
     [
       'no name for the new app that a database gets',

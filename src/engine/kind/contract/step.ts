@@ -255,8 +255,8 @@ export function about(type: string) {
 /** The part of status that a kind computes from its reads of the service. */
 export interface Showing<Facts = unknown> {
   /**
-   * True if the object could not be read from the service in this reconcile. The lists in status then stay as they are.
-   * So do the conditions that only this kind has, except those in `fleeting`.
+   * True if the object could not be read from the service in this reconcile. The lists in status then stay as they are,
+   * and so do the conditions that only this kind has, except those in `fleeting`.
    */
   readonly unseen?: boolean;
   readonly facts: Facts;

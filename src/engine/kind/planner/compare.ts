@@ -352,7 +352,10 @@ function afterAnswer(
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
 
-/** Marks the fields of an update as in doubt until the response to the update arrives. */
+/**
+ * Builds what is stored in status before an update is sent: fields of which status keeps fingerprints are marked as in
+ * doubt. The marks stay until the outcome of the update is known.
+ */
 export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {

@@ -218,8 +218,8 @@ export function sinceNo({ memory, notes, askedAt }: Pass): number {
 }
 
 /**
- * Adds a note to the step: the time at which the service refused the call in the journal. Without the note, later steps
- * would not know this time.
+ * Adds to the step the time at which the service refused the call whose entry is in the journal. Later steps have no
+ * other way to know this time.
  */
 export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
