@@ -78,7 +78,7 @@ describe('apphosting activate', () => {
     expect(object.spec.target).toEqual({ environmentName: 'standby', createNewApp: false });
     for (const other of [{ environmentName: 'other' }, { appName: 'other' }]) {
       const choose = () => manifestOf(protection, { ...choice, ...other }, nowMs);
-      expect(choose).toThrow('a warm protection recovers into its standby');
+      expect(choose).toThrow('a warm standby keeps its names');
     }
   });
 

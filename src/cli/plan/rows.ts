@@ -299,7 +299,7 @@ function unknownRow(
   if (isOnlyObserved(object)) return [];
   return row(
     unverified.map((field) => ({ name: String(field) })),
-    'the service hides these fields; changes are sent',
+    'hidden by the service; sent when changed',
   );
 }
 

@@ -170,7 +170,7 @@ describe('an activation', () => {
     expect(sentenceOf(world, kind, 'now')).toMatch(/is live$/);
     expect(tookMs).toBeLessThan(75_000);
     expect(stagesOf(world, kind, 'now').filter((stage) => longPhases(mode).includes(stage))).toEqual(longPhases(mode));
-    expect(said.some((sentence) => sentence.endsWith('but does not show any progress yet'))).toBe(true);
+    expect(said.some((sentence) => sentence.endsWith('but shows no progress yet'))).toBe(true);
     expect(
       said.filter((sentence) => /no result|neither|no longer working|check in the service/.test(sentence)),
     ).toEqual([]);

@@ -84,7 +84,7 @@ describe('an activation whose answer was lost, with a service that shows little'
 
     expect(await committed(world, 'activation.accepted')).toBe(0);
     expect(saidOf(world)).toEqual(['False/Expired', 'False/NotPromoted', 'False/Expired']);
-    expect(sentenceOf(world, activation, 'now')).toContain('no effect of that call');
+    expect(sentenceOf(world, activation, 'now')).toContain('no effect of it');
   });
 
   it('is in doubt by each of its conditions meanwhile', async () => {

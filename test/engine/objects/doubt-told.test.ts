@@ -106,6 +106,6 @@ describe('a protection whose setting up has no answer', () => {
     }
 
     expect(conditionOf(world, 'DisasterProtection', 'prot')).toBe('False/InDoubt');
-    expect([...said]).toEqual([expect.stringContaining('the same request is sent again every 15 s')]);
+    expect([...said]).toEqual([expect.stringContaining('the operator repeats the same request every 15 s')]);
   });
 });

@@ -83,7 +83,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       expect.objectContaining({
         is: 'ready',
         message:
-          'the service equals the spec; spec.image is used only to create the app, because AppEnvironment team/prod deploys an image of its own',
+          'the service equals the spec; spec.image only creates the app, because AppEnvironment team/prod deploys its own image',
       }),
     );
   });
@@ -96,7 +96,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
     expect(rest.memory.facts?.pendingChanges).toBeUndefined();
     expect(rest.step).toMatchObject({
       message:
-        'the service equals the spec; spec.image is used only to create the app, because AppEnvironment team/prod deploys an image of its own',
+        'the service equals the spec; spec.image only creates the app, because AppEnvironment team/prod deploys its own image',
     });
   });
 

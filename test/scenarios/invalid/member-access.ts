@@ -25,7 +25,7 @@ export const memberAccess: Verdicts = {
       spec: { ...spec, environmentRefs: undefined },
       says: 'Restricted needs at least one entry',
     },
-    { because: 'full is full', spec: { ...spec, access: 'Full' }, says: 'access: Full none' },
+    { because: 'full is full', spec: { ...spec, access: 'Full' }, says: 'access: Full must have none' },
     {
       because: 'one way to name it',
       spec: { ...spec, environmentRefs: [{ externalId: 'a', name: 'b' }] },

@@ -39,7 +39,7 @@ describe('a sandbox with --data', () => {
     const second = await runSandbox(temporary, '--data', data);
     expect(second.output).toContain(`a sandbox is running in ${data} (process ${kept.pid} uses the file)`);
     const other = await runSandbox(temporary, '--data', foreign);
-    expect(other.output).toContain('contains files that are not from a sandbox');
+    expect(other.output).toContain('is not the folder of a sandbox and not empty');
     expect([second.code, other.code]).toEqual([1, 1]);
 
     // Beside another one, which is about to start, kubectl asks which is meant.
