@@ -53,7 +53,7 @@ const waiting = {
   DeletionBlocked:
     'Remove what the message names, such as alerts that use a contact point. To delete only the resource and keep the object in the service, set the annotation `apphosting.dev/on-delete: Retain`.',
   ObjectMissing:
-    'Nothing to do: the operator reads the service again. If the object is gone, `spec.lifecycle.onMissing` says whether the operator creates a new one.',
+    'Nothing to do: the operator reads the service again. If the object is gone, Ready says what happens next; where the kind has `spec.lifecycle.onMissing`, that field decides.',
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
     "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
@@ -106,7 +106,7 @@ const stalled = {
   ChangeNotShown:
     "Check in the service's console which value the field has. If the service ignores the field, remove the field from the spec and tell the service's support. To let the operator try again, change the spec, or set the annotation `apphosting.dev/reconcile-at`.",
   Contested:
-    'Find out who else writes the field: another cluster, a pipeline or a person. Then change the spec, so that the operator corrects the field again.',
+    'Find out who else writes the field (another cluster, a pipeline or a person), and stop this. Then set the annotation `apphosting.dev/reconcile-at`, so that the operator corrects the field again.',
   EndpointChanged:
     'If the address of the service was changed by mistake, change it back. Otherwise accept the new address with the annotation `apphosting.dev/accept-endpoint: HOST` on the account.',
   HostNotAllowed:

@@ -66,7 +66,7 @@ const registry = {
   'activate.receipt': ['sets which fields the response of activate has', 'full', 'idOnly', 'opaque'],
   'alerts.refreshPaused': ['decides if a refresh of a paused alert keeps the state or is rejected', 'keeps', 'rejects'],
   'alerts.cache': ['decides if lastKnownState changes only by a refresh, or at each evaluation', 'refreshOnly', 'live'],
-  'contactPoints.deploys': ['sets when contact points are deployed to regions', 'whenUsed', 'everywhere', 'never'],
+  'contactPoints.deploys': ['sets to which regions contact points are deployed', 'whenUsed', 'everywhere', 'never'],
   'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
   masking: ['the text that responses show in place of every masked secret; this option has only one value', '****'],

@@ -93,7 +93,7 @@ function annotate({ metadata }: KubeObject, wanted: Annotations): readonly Patch
 
 const flags = {
   ...clusterFlags,
-  wait: { help: 'wait until the resource is Ready or cannot become Ready by itself' },
+  wait: { help: 'wait until the resource is Ready (or paused), or cannot become Ready by itself' },
   timeout: {
     help: 'with --wait: the time limit, such as 5m',
     value: 'TIME',

@@ -177,7 +177,7 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
     seen = (await leaseSeen(patient)) ?? first;
   }
   const { holder, renewTime = '', oldMs, leaseMs, by } = seen;
-  if (holder === undefined || (oldMs >= leaseMs && renewTime === first.renewTime)) {
+  if (holder === undefined || (oldMs >= leaseMs && seen.renewTime === first.renewTime)) {
     if (renewTime === '') return say('error', 'no operator holds the lease', remedy);
     const age = ageInWords(renewTime, patient.time.nowMs());
     return say('error', `no operator holds the lease; it was last renewed ${age} ago`, remedy);
@@ -301,7 +301,7 @@ async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, obj
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];
     const message = `the account belongs to the host ${endpoint}, but baseUrl in Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
-    return sayOfHost('error', message, 'Correct baseUrl in the Secret, or create a new account for the new host.');
+    return sayOfHost('error', message, 'Correct baseUrl, or accept the new host (annotation accept-endpoint).');
   });
   const limited = ['TokenLimited', 'Throttled'].flatMap((code) => {
     const condition = conditionOf({ status }, code);

@@ -204,7 +204,8 @@ function partsOf(source: Source): readonly (Loaded | Unreadable)[] {
     return unreadable((error as Error).message, startOf(document), false);
   }
   if (value === null || value === undefined) return [];
-  if (!isRecord(value)) return unreadable('the YAML document is not a Kubernetes object', startOf(document), true);
+  if (!isRecord(value))
+    return unreadable('the YAML document is not a mapping, so it is no Kubernetes object', startOf(document), true);
   if (value['kind'] !== 'List' || !Array.isArray(value['items'])) return [objectAt(source, [], value)];
   return value['items'].map((item, index) => objectAt(source, ['items', index], item));
 }

@@ -27,8 +27,8 @@ import { namedValues, wholeNumber } from '../shared/schema.ts';
 const Deploy = atMostOne(
   fields('What to deploy. Set at most one of image, build and rollbackContentId.', {
     image: text('The image to deploy, such as registry.example.com/team/web:1.2.', { min: 1, max: 1024 }).optional(),
-    build: fields('Builds the git branch of the environment, once for each revision.', {
-      revision: text('The revision to build, such as a git commit. A new value starts a build.', { min: 1, max: 256 }),
+    build: fields('Builds the git branch of the environment each time revision changes.', {
+      revision: text('A value of your choice, such as a git commit. A new value starts a build.', { min: 1, max: 256 }),
       forceNewBuild: flag('True to build even if an image of the same source exists. Default: false.').optional(),
       rebuild: flag('True to rebuild the version that runs (API field: isRebuild). Default: false.').optional(),
       fromContentId: serviceId('The id of the content version to rebuild, instead of the running one.').optional(),
@@ -193,7 +193,7 @@ export const AppEnvironmentFacts = facts({
     memoryMb: number('Memory per container in MB (API field: memory).', { min: 0, max: 1_000_000_000 }).optional(),
   }).optional(),
   gitBranch: text('The git branch that the environment is built from.', { max: 256 }).optional(),
-  deploy: shown('The newest deployment that this resource made.', {
+  deploy: shown('The newest deployment that this resource made or assumed.', {
     ...Revision,
     repeatedAfterDoubt: integer(
       'Number of times that the deployment was sent again because its outcome was not known.',

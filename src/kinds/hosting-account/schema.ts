@@ -68,7 +68,7 @@ const AppPreset = shown('A preset for apps, functions and jobs.', {
   requiresDockerfile: flag('True if a build from source needs a Dockerfile.').optional(),
 });
 
-const DatabasePreset = shown('A preset for databases and services.', {
+const DatabasePreset = shown('A preset: a kind of database or service, such as POSTGRESQL.', {
   ...presetFields,
   protocols: listOf('The protocols for connections to the database or service.', text('A protocol.', { max: 64 }), {
     max: 20,
@@ -101,7 +101,7 @@ export const HostingAccountFacts = facts({
   endpoint: text('The host of the service, recorded at the first successful read.', { max: 300 }).optional(),
   catalog: shown('The presets and solutions that the service offers to this account.', {
     appPresets: listByKey('Presets for apps, functions and jobs.', AppPreset, ['name'], { max: 100 }).optional(),
-    databasePresets: listByKey('Presets for databases and services.', DatabasePreset, ['name'], {
+    databasePresets: listByKey('Presets for databases and services, such as POSTGRESQL.', DatabasePreset, ['name'], {
       max: 100,
     }).optional(),
     solutions: listByKey('Solutions.', Solution, ['name'], { max: 100 }).optional(),

@@ -203,7 +203,7 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   if (other.id !== undefined)
     return `the service accepted ${other.name} as operation ${other.id}; ${howToFollow(other.id)}`;
   const instead =
-    'check in the service how that activation ended. To activate again, delete that RecoveryActivation, then create a new one';
+    'check in the service what became of it. To activate again, delete that RecoveryActivation, then create a new one';
   return `the service accepted ${other.name}, but does not list the operation; ${instead}`;
 }
 

@@ -309,7 +309,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
       entry.attempt < mostUpgrades
         ? `the operator sends the upgrade again at ${inWords}`
         : `the operator has sent this upgrade twice and does not send it again. No other upgrade is sent before ${inWords}`;
-    const message = `the outcome of the upgrade of "${spec.appName}" is not known; ${next}`;
+    const message = `the outcome of the upgrade of installation "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const { generation = -1, prints = {} } = memory.applied ?? {};

@@ -32,7 +32,7 @@ export type SolutionInstallationSpec = z.output<typeof SolutionInstallationSpec>
 /** The status fields of a SolutionInstallation. */
 export const SolutionInstallationFacts = facts({
   components: listOf(
-    'The components that were created.',
+    'The components of the installation, as far as they are known.',
     shown('A component.', {
       name: text(
         'The name of the component: as the service reported it, or else as the catalog lists it, or else the name of its app.',

@@ -118,7 +118,9 @@ async function loadFile(file: string): Promise<{ config: KubeConfig; users: read
   } catch (error) {
     // Do not pass the error on, because its message quotes the kubeconfig.
     const line = error instanceof YAMLParseError ? error.linePos?.[0].line : undefined;
-    throw new CredentialsError(`kubeconfig ${file} is not YAML${line === undefined ? '' : ` (line ${line})`}`);
+    throw new CredentialsError(
+      `kubeconfig ${file} is not one valid YAML document${line === undefined ? '' : ` (line ${line})`}`,
+    );
   }
   if (!isRecord(value)) throw new CredentialsError(`kubeconfig ${file} contains no contexts, clusters or users`);
   const folder = dirname(file);
@@ -145,6 +147,7 @@ function choose(
   const loaded = config.getCluster(context.cluster);
   if (loaded === null)
     throw wrong(`contexts["${name}"]: there is no cluster "${context.cluster}", or the cluster has no server`);
+  if (typeof context.user !== 'string') throw wrong(`contexts["${name}"].user is not set`);
   const bare = config.getUser(context.user);
   if (bare === null) throw wrong(`contexts["${name}"]: there is no user "${context.user}"`);
   const server = URL.parse(loaded.server);

@@ -49,7 +49,7 @@ export async function startControlPlane(options: ControlPlaneOptions) {
       options.signal?.throwIfAborted();
       if (attempt === attempts || !(error instanceof CannotStart)) throw error;
       const [reason = ''] = error.message.split('\n', 1);
-      options.say(`restarting the control plane on other ports: ${reason}`);
+      options.say(`starting the control plane again: ${reason}`);
     }
   }
 }

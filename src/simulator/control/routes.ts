@@ -80,7 +80,7 @@ export function requireLoopback(request: HttpRequest): void {
     throw new RequestRefusal(403, 'the control API answers only requests whose Host header is a loopback address');
   const origin = request.headers['origin'];
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`)
-    throw new RequestRefusal(403, 'the control API does not answer web pages of another origin');
+    throw new RequestRefusal(403, 'web pages of another origin get no answer');
 }
 
 function json(status: number, body: unknown): Answered {

@@ -208,7 +208,12 @@ describe('a plan of bad input', () => {
       'x b.yaml:1: ContactPoint/on-call: the resource is also in a.yaml:1 [Duplicate]',
     ],
     ['a field that is none', { 'a.yaml': webhook }, 2, 'x a.yaml:1: ContactPoint/hook: spec.webhook.url: is required'],
-    ['a document that is no object', { 'a.yaml': 'just words\n' }, 1, 'the YAML document is not a Kubernetes object'],
+    [
+      'a document that is no object',
+      { 'a.yaml': 'just words\n' },
+      1,
+      'the YAML document is not a mapping, so it is no Kubernetes object',
+    ],
     [
       'an alias of nothing',
       { 'a.yaml': 'apiVersion: v1\n---\nkind: *team\n' },

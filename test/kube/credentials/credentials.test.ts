@@ -120,7 +120,7 @@ describe('a kubeconfig', () => {
     'client-id': 'c',
   };
   const mistakes: readonly (readonly [because: string, text: string, told: string])[] = [
-    ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not YAML (line 3)'],
+    ['no YAML', 'users:\n  - {token: planted-secret\n', 'FILE is not one valid YAML document (line 3)'],
     ['nothing in it', '', 'FILE contains no contexts, clusters or users'],
     ['a list', '[planted-secret]', 'FILE contains no contexts, clusters or users'],
     ['no context', '{}', 'FILE: current-context is not set: give a --context'],

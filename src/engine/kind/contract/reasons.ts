@@ -74,7 +74,7 @@ export const reasons = {
   ObjectGone:
     'The object no longer exists in the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'Nobody has to do anything more before the installation can be used.',
+  NothingToDo: 'Status names no further step, or the annotation post-install-done says that the step is done.',
   TokenSuffices: 'No resource of the account needs a permission that the token lacks.',
   ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
   NoChangesPending: 'No change of the app is waiting for the next deployment.',

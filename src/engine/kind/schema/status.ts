@@ -105,10 +105,10 @@ export const Drift = shown('A difference between the spec and the service.', {
 export const InternalStatus = {
   journal: Journal.optional(),
   applied: Applied.optional(),
-  binding: shown('The host and account to which the object is bound; nothing is sent to a different host or account.', {
-    endpoint: host('The host of the service.'),
-    accountId: text('The account.', { max: 128 }),
-  }).optional(),
+  binding: shown(
+    'The host and account to which the object is bound. Nothing is sent to another, unless the account accepts it.',
+    { endpoint: host('The host of the service.'), accountId: text('The account.', { max: 128 }) },
+  ).optional(),
   ownership: choice(
     'Where the object comes from. Created means that this resource created it. Adopted means that it existed before. Presumed means that it is probably the result of a create call whose outcome is not known.',
     ['Created', 'Adopted', 'Presumed'],
