@@ -39,7 +39,7 @@ export async function findBinaries(
   const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
   const kept = await cached();
   if (kept !== undefined) return kept;
-  refusals.push(`the cache ${cache.dir} has no such programs for ${platform}`);
+  refusals.push(`the cache ${cache.dir} has none of this version for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
   /**
