@@ -76,6 +76,7 @@ export class CopiedRepository {
   #command(line: string): string {
     if (line === 'npm run generate') return this.run(process.execPath, 'src/cli/reference/generate.ts');
     if (line === 'npm run format') return this.run(process.execPath, join(root, 'node_modules', '.bin', 'oxfmt'));
+    if (line === 'npx tsc --noEmit -p .') this.types();
     const [program, ...args] = line.split(' ');
     if (program !== 'npx' || args[0] !== 'vitest') return `unknown: ${line}`;
     return this.run(process.execPath, join(root, 'node_modules', '.bin', 'vitest'), ...args.slice(1));
