@@ -1,5 +1,6 @@
 /**
- * Collects one HTTP response from undici. Every request to the service and to Kubernetes goes through here.
+ * Collects one HTTP response from undici. Every request to the service and to Kubernetes goes through here, except
+ * a watch, whose response has no end.
  *
  * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called right
  * before the bytes are sent.

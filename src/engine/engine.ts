@@ -361,5 +361,5 @@ function sameTarget(before: Stored | undefined, now: Stored): boolean {
   const [old, fresh] = [before?.status.memory, now.status.memory];
   if (old?.applied?.generation !== fresh.applied?.generation) return false;
   if (before !== undefined && isBeingMade(before) !== isBeingMade(now)) return false;
-  return before !== undefined && old?.id === fresh.id && JSON.stringify(old?.facts) === JSON.stringify(fresh.facts);
+  return before !== undefined && old?.id === fresh.id && sameJson(old?.facts, fresh.facts);
 }

@@ -11,9 +11,8 @@
  *
  * Assumes: the worker that takes a key always calls `done`, whatever happens.
  */
-import type { EngineOptions } from './options.ts';
-import { retryPauseMs } from '../base/time.ts';
-import { KubeError } from './ports.ts';
+import { type Clock, type Entropy, retryPauseMs } from '../base/time.ts';
+import { KubeError, type Log, type Metrics, type Troubles } from './ports.ts';
 
 /**
  * The urgency with which the key of an object waits in the queue: keys with the lowest number go first. Only `begun`
@@ -83,7 +82,9 @@ class FairLane {
 }
 
 /** The queue's settings and callbacks. */
-interface WorkQueueOptions extends Pick<EngineOptions, 'clock' | 'entropy'> {
+interface WorkQueueOptions {
+  readonly clock: Clock;
+  readonly entropy: Entropy;
   readonly placeOf: (key: string) => QueuePlace;
   /**
    * True while no key of this account may be taken, because too many of its calls are running. When this changes to
@@ -280,7 +281,11 @@ export type Ended =
 
 const stuckAfterMs = 600_000;
 
-interface WorkersOptions extends Pick<EngineOptions, 'clock' | 'log' | 'metrics' | 'troubles'> {
+interface WorkersOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly troubles: Troubles;
   readonly queue: WorkQueue;
   readonly reconcile: (key: string) => Promise<Ended>;
   /** Writes to the object's status that its reconcile threw an error. */

@@ -3,10 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { identities } from '../../src/kinds/identities.ts';
-import { generate, staleFiles } from '../../src/cli/reference/generate.ts';
+import { generate, outOfDate } from '../../src/cli/reference/generate.ts';
 import { outputs } from '../../src/crd/outputs.ts';
 
 const root = join(import.meta.dirname, '..', '..');
+
+/** What is not as it would be generated. */
+const staleFiles = (at: string) => [...outOfDate(at).keys()];
 
 /** A copy of what is generated, to change it. */
 function copyOfTree(): string {

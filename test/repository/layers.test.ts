@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { filesUnder, sources } from './files.ts';
-import { circles, crowded, importsOf, upwards, violations } from './layers.ts';
+import { circles, crowded, floors, importsOf, upwards, violations } from './layers.ts';
 
 describe('the layers', () => {
   it('are kept by every file', () => {
@@ -55,6 +55,14 @@ describe('the layers', () => {
 describe('the rooms', () => {
   it('of the engine use only rooms on lower floors', () => {
     expect(upwards(sources())).toEqual([]);
+  });
+
+  it('of the engine are ten at most, on eight floors', () => {
+    expect(floors.flat().length).toBeLessThanOrEqual(10);
+    expect(floors.length).toBeLessThanOrEqual(8);
+    const known = new Set(floors.flat().map((room) => room.replace('/', '')));
+    const rooms = [...sources().keys()].filter((path) => path.startsWith('engine/')).map((path) => path.split('/')[1]);
+    expect([...new Set(rooms)].filter((room) => room === undefined || !known.has(room))).toEqual([]);
   });
 
   it('would be refused an import upwards, of a type as well', () => {

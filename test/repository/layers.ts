@@ -104,12 +104,11 @@ function readsEnvironment(path: string, source: string): boolean {
   );
 }
 
-/** The rooms of the engine from the lowest floor up: a room may use those before it, and none after it. */
-const floors: readonly (readonly string[])[] = [
+/** The rooms of the engine, floor by floor from below: a room may use those on lower floors, and no other. */
+export const floors: readonly (readonly string[])[] = [
   ['ports.ts'],
   ['kind/'],
-  ['options.ts'],
-  ['queue.ts', 'objects/'],
+  ['options.ts', 'queue.ts', 'objects/'],
   ['account/'],
   ['context/'],
   ['call.ts'],

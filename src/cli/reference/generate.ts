@@ -9,11 +9,6 @@ import { identities } from '../../kinds/identities.ts';
 import { planSchema } from '../plan/model.ts';
 import { type CommandReference, commandReferences, permissionsOf } from './commands.ts';
 
-/** Lists the files under `root` that `npm run generate` would write or remove. */
-export function staleFiles(root: string): readonly string[] {
-  return [...outOfDate(root).keys()];
-}
-
 /** Writes every generated file that is out of date, and removes those that are no longer generated; returns the paths of both. */
 export function generate(root: string): readonly string[] {
   const stale = outOfDate(root);
@@ -31,7 +26,7 @@ export function generate(root: string): readonly string[] {
  * Finds the generated files that are out of date, with their new content. The content is undefined if the generator no
  * longer makes the file.
  */
-function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
+export function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
   const fresh = new Map([
     ...outputs(identities, read),

@@ -309,7 +309,7 @@ export function retryAfterMs(header: string, nowMs: number): number | undefined 
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1000), longestPauseMs);
 }
 
-// ---- secrets in answers ----------------------------------------------------------------------------------------
+// ---- secrets in answers (why: docs/design/secrets-and-redaction.md) --------------------------------------------
 //
 // When a request contained a secret or asked for one, the operator never shows free text from the response. The service may
 // repeat the secret in a changed form, which no search would find. Free text from other responses is shortened to one line, and

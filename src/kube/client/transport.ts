@@ -1,7 +1,7 @@
 /**
  * Sends requests to the API server with undici.
  *
- * Guarantees: every request has a deadline for the whole exchange, and every response a size limit. No request is sent twice,
+ * Guarantees: every request but a watch has a deadline for the whole exchange, and its response a size limit. No request is sent twice,
  * with one exception: a read that is answered with 401 is repeated once if there is a newer credential. Redirects are not
  * followed. The token is sent in the `Authorization` header only, and only over TLS or inside this machine. Requests and
  * watches use separate HTTP/1.1 connections, so that neither can take all connections from the other.
