@@ -12,13 +12,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { stringify } from 'yaml';
 import { isRecord } from '../src/base/json.ts';
-import { environmentWith, surroundings } from '../src/config.ts';
+import { environmentWith, programPlaces } from '../src/config.ts';
 import { progressOn } from '../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../src/sandbox/binaries/sources.ts';
 
 const root = join(import.meta.dirname, '..');
 const run = promisify(execFile);
-const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
+const binaries = await findBinaries(programPlaces(), progressOn(process.stderr));
 const apphosting = [join(root, 'src', 'main.ts'), 'sandbox'];
 const others = ['disaster-protection', 'cluster-hosting-account'].map((name) => join('samples-more', `${name}.yaml`));
 const samples = [

@@ -387,7 +387,7 @@ export function hostRulesOf(settings: Settings<typeof hostFlags>) {
 }
 
 /** Where to look for kube-apiserver, etcd and kubectl: two folders, and the platform that the programs must fit. */
-export interface Surroundings {
+export interface ProgramPlaces {
   readonly platform: string;
   readonly arch: string;
   /** The folder that `KUBEBUILDER_ASSETS` names, if it is set. */
@@ -397,7 +397,7 @@ export interface Surroundings {
 }
 
 /** Finds out from environment variables where to look for kube-apiserver, etcd and kubectl. */
-export function surroundings(environment: Environment = env): Surroundings {
+export function programPlaces(environment: Environment = env): ProgramPlaces {
   const named = environment['XDG_CACHE_HOME'] ?? '';
   const cacheHome = named.startsWith('/') ? named : join(homedir(), '.cache');
   return {

@@ -6,7 +6,7 @@ import {
   parseFlags,
   runCommand,
   sandboxCommand,
-  surroundings,
+  programPlaces,
   UsageError,
   wholeNumber,
 } from '../src/config.ts';
@@ -114,13 +114,13 @@ describe('flags', () => {
   });
 });
 
-describe('surroundings', () => {
+describe('programPlaces', () => {
   it('follow the environment, and ignore a cache folder that is not absolute', () => {
-    expect(surroundings({ XDG_CACHE_HOME: '/cache', KUBEBUILDER_ASSETS: '/bins' })).toMatchObject({
+    expect(programPlaces({ XDG_CACHE_HOME: '/cache', KUBEBUILDER_ASSETS: '/bins' })).toMatchObject({
       assets: '/bins',
       cacheDir: '/cache/apphosting',
     });
-    expect(surroundings({ XDG_CACHE_HOME: 'cache', KUBEBUILDER_ASSETS: '' })).toMatchObject({ assets: undefined });
-    expect(surroundings({ XDG_CACHE_HOME: 'cache' }).cacheDir).toMatch(/^\/.*\.cache\/apphosting$/);
+    expect(programPlaces({ XDG_CACHE_HOME: 'cache', KUBEBUILDER_ASSETS: '' })).toMatchObject({ assets: undefined });
+    expect(programPlaces({ XDG_CACHE_HOME: 'cache' }).cacheDir).toMatch(/^\/.*\.cache\/apphosting$/);
   });
 });

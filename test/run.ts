@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { progressOn, seconds } from '../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../src/sandbox/binaries/sources.ts';
-import { surroundings } from '../src/config.ts';
+import { programPlaces } from '../src/config.ts';
 import { checkDeploy } from './deploy/check.ts';
 import { builtTools } from './deploy/tools.ts';
 import { reported, slowest, tellFailures } from './reported.ts';
@@ -92,7 +92,7 @@ async function quietProgram(command: string, args: readonly string[]): Promise<O
 /** The second time only what changed is looked at; a new checkout goes on from what the one before has found. */
 async function types(): Promise<Outcome> {
   const found = join(root, 'types.tmp');
-  const { cacheDir } = surroundings();
+  const { cacheDir } = programPlaces();
   const kept = join(cacheDir, 'types.tmp');
   // Where there is none, or no folder to keep it in, all files are looked at.
   await copyFile(kept, found, constants.COPYFILE_EXCL).catch(() => undefined);
@@ -167,8 +167,8 @@ async function digests(): Promise<ReadonlyMap<string, string>> {
 /** Builds beside the checks what takes minutes the first time, one after the other; each step tells what came of its own. */
 function buildAhead() {
   const progress = progressOn(process.stderr);
-  const { cacheDir } = surroundings();
-  const plane = findBinaries(surroundings(), progress);
+  const { cacheDir } = programPlaces();
+  const plane = findBinaries(programPlaces(), progress);
   const ended = plane.then(
     () => builtTools(cacheDir, progress),
     () => builtTools(cacheDir, progress),

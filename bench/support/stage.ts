@@ -16,7 +16,7 @@ import { clusterAt } from '../../src/sandbox/cluster.ts';
 import { temporaryFolder } from '../../src/sandbox/data-folder.ts';
 import { manifestsIn } from '../../src/sandbox/manifests.ts';
 import { operator, operatorKubeconfig, operatorNode, ownCommands, simulator } from '../../src/sandbox/programs.ts';
-import { operatorNamespace, surroundings } from '../../src/config.ts';
+import { operatorNamespace, programPlaces } from '../../src/config.ts';
 import { ConnectedConfig } from '../../src/kube/client/api-classes.ts';
 import { bundle } from '../../deploy/bundle.ts';
 import { AuditLog, auditPolicy } from './audit.ts';
@@ -88,7 +88,7 @@ export async function setStage(options: BenchOptions): Promise<Stage> {
 }
 
 async function build(options: BenchOptions, undo: Undo[], close: () => Promise<void>): Promise<Stage> {
-  const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
+  const binaries = await findBinaries(programPlaces(), progressOn(process.stderr));
   const { dir, release } = await temporaryFolder('tests');
   undo.push(release, () => rm(dir, { recursive: true, force: true, maxRetries: 5 }));
   const plane = await startBreakablePlane({

@@ -17,7 +17,7 @@ import {
   keyOfObject,
   partsOfKey,
   reconcileToken,
-  standingOf,
+  countGroupOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
 import { Subscriptions, InProcessStates } from './objects/in-process.ts';
@@ -233,7 +233,7 @@ export class Engine {
    * is counted (such as Ready or Throttled) has changed.
    */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
-    const [was, is] = [standingOf(before), standingOf(now)];
+    const [was, is] = [countGroupOf(before), countGroupOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
     if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
   }

@@ -20,7 +20,7 @@ import { Credential } from './credential.ts';
 import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
-import { Mirror, type MirrorSurroundings } from './mirror/mirror.ts';
+import { Mirror, type MirrorOptions } from './mirror/mirror.ts';
 import { isThrottled, outcomeOf, type Seen, openTransport, shownText, withoutCredential } from './wire/transport.ts';
 
 /** The settings and parts that are needed to open clients of the hosting service. */
@@ -87,7 +87,7 @@ export function openHosting(options: HostingOptions): MeasuredHosting {
         await door.wire.close();
       };
       const around = { ...options, base, wire: door.wire.wire, credential: door.credential, measured };
-      const tell: MirrorSurroundings['onList'] = (key, changed, problem) => onList({ service, key, changed, problem });
+      const tell: MirrorOptions['onList'] = (key, changed, problem) => onList({ service, key, changed, problem });
       const service: Service = openService({ ...settings, token }, around, tell, release);
       return service;
     },
@@ -95,7 +95,7 @@ export function openHosting(options: HostingOptions): MeasuredHosting {
 }
 
 /** The settings and parts that the client of one account is built from. */
-interface ServiceSurroundings extends HostingOptions {
+interface ServiceOptions extends HostingOptions {
   readonly base: BaseUrl;
   readonly wire: Wire;
   readonly credential: Credential;
@@ -106,8 +106,8 @@ interface ServiceSurroundings extends HostingOptions {
 /** Opens the client of the hosting service for one account. */
 function openService(
   settings: ServiceSettings,
-  around: ServiceSurroundings,
-  onList: MirrorSurroundings['onList'],
+  around: ServiceOptions,
+  onList: MirrorOptions['onList'],
   release: () => Promise<void>,
 ): Service {
   const { clock, credential, measured } = around;
@@ -197,7 +197,7 @@ const shortestMeasureMs = 5_000;
  * Returns a function that sets an account's metrics: the age of its data, and how much of its budget was used since the last
  * measurement.
  */
-function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceSurroundings): () => void {
+function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceOptions): () => void {
   const { budget } = credential;
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {

@@ -2,7 +2,7 @@ import process from 'node:process';
 import { join, relative } from 'node:path';
 import { command } from '../cli/frame.ts';
 import { paintFor } from '../cli/output.ts';
-import { sandboxCommand, surroundings, type SandboxSettings } from '../config.ts';
+import { sandboxCommand, programPlaces, type SandboxSettings } from '../config.ts';
 import { progressOn, seconds, type Progress } from './binaries/progress.ts';
 import { findBinaries } from './binaries/sources.ts';
 import { clearAbandoned, keptFolder, temporaryFolder } from './data-folder.ts';
@@ -29,7 +29,7 @@ export function sandbox(args: readonly string[], repository: Repository = ownRep
     const progress = progressOn(process.stderr);
     try {
       if (kubectlArgs === undefined) return await runSandbox(settings, repository, progress, stop.signal);
-      const binaries = await findBinaries(surroundings(), progress, stop.signal);
+      const binaries = await findBinaries(programPlaces(), progress, stop.signal);
       return await kubectl(binaries, settings.data, kubectlArgs, progress.say);
     } catch (error) {
       if (stop.signal.aborted) return interrupted;
@@ -62,7 +62,7 @@ async function runSandbox(
   ending.defer(folder.release);
   if (folder.leftovers > 0)
     progress.say(`ended ${folder.leftovers} processes that a killed sandbox left in ${folder.dir}`);
-  const binaries = await findBinaries(surroundings(), progress, signal);
+  const binaries = await findBinaries(programPlaces(), progress, signal);
   const display = displayOn(process.stdout);
   let say = progress.say;
   const { dir } = folder;

@@ -9,7 +9,7 @@ import process from 'node:process';
 import { isDeepStrictEqual } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { progressOn } from '../../src/sandbox/binaries/progress.ts';
-import { surroundings } from '../../src/config.ts';
+import { programPlaces } from '../../src/config.ts';
 import { accepted, foreignKinds, refusedValues, sameObjects, sharedByReleases, type Tools } from './support/chart.ts';
 import { documented, fluxTypes, installedBy, waves } from './examples.ts';
 import { strays } from './support/kustomized.ts';
@@ -24,7 +24,7 @@ const root = join(import.meta.dirname, '..', '..');
 /** Runs the checks whose names have one of the words; all of them without any. */
 export async function checkDeploy(words: readonly string[] = []): Promise<Tally> {
   let built: Promise<string> | undefined;
-  const tools = () => (built ??= builtTools(surroundings().cacheDir, progressOn(process.stderr)));
+  const tools = () => (built ??= builtTools(programPlaces().cacheDir, progressOn(process.stderr)));
   const work = await mkdtemp(join(tmpdir(), 'apphosting-deploy-'));
   try {
     return await runChecks(

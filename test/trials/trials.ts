@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import process from 'node:process';
 import { parseArgs } from 'node:util';
 import { seconds } from '../../src/sandbox/binaries/progress.ts';
-import { surroundings } from '../../src/config.ts';
+import { programPlaces } from '../../src/config.ts';
 import { setup as leaveNoOrphans } from '../support/no-orphans.ts';
 import { batchAt, families, type Batch, type Tried } from './batches.ts';
 import { engineTrials, leastMinutes } from './engine-trials.ts';
@@ -188,7 +188,7 @@ async function main(): Promise<number> {
     return wrong.length === 0 ? 0 : 1;
   }
   const commit = commitOf();
-  const path = values.state ?? join(surroundings().cacheDir, 'trials', `${commit}-${seed}.json`);
+  const path = values.state ?? join(programPlaces().cacheDir, 'trials', `${commit}-${seed}.json`);
   // Nobody knows whether changes that are no commit are still the same.
   const isAnew = values.anew || commit.endsWith(changed);
   const begun = (isAnew ? undefined : await written(path)) ?? empty(commit, seed);

@@ -14,9 +14,9 @@ import {
   type Stored,
   acceptMissingToken,
   readyIn,
-  standingOf,
+  countGroupOf,
   storedInWords,
-  type Standing,
+  type CountGroup,
 } from '../objects/stored.ts';
 import { type Accounts, type OpenAccount, whyFrozen } from './accounts.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
@@ -104,14 +104,14 @@ export class AccountGate {
 
   /**
    * Enqueues an account so that it counts the resources that use it again. Called after such a resource was created or
-   * deleted, or has changed its `Standing`. An account that is being deleted is enqueued at once. Any other account is
+   * deleted, or has changed its `CountGroup`. An account that is being deleted is enqueued at once. Any other account is
    * enqueued after a delay, so that many changes cause only one count.
    */
-  recount(account: string, standings: readonly (Standing | undefined)[]): void {
+  recount(account: string, groups: readonly (CountGroup | undefined)[]): void {
     const { objects, queue } = this.#parts;
     const isLeaving = objects.get(account)?.object.metadata.deletionTimestamp !== undefined;
     if (isLeaving) queue.enqueue(account, urgencies.change);
-    else if (standings.includes('Throttled') || standings.includes('Forbidden'))
+    else if (groups.includes('Throttled') || groups.includes('Forbidden'))
       queue.enqueue(account, urgencies.change, waitingMs);
     else queue.enqueue(account, urgencies.resync, recountMs);
   }
@@ -248,15 +248,15 @@ export function usageOf(around: AccountParts, account: Stored, opened: OpenAccou
   const counts = [...Map.groupBy(users, ({ kind }) => kind.kind)].map(([kind, ofKind]) => ({
     kind,
     total: ofKind.length,
-    ready: ofKind.filter((user) => standingOf(user) === 'Ready').length,
+    ready: ofKind.filter((user) => countGroupOf(user) === 'Ready').length,
   }));
   const forbidden = users
-    .filter((user) => standingOf(user) === 'Forbidden')
+    .filter((user) => countGroupOf(user) === 'Forbidden')
     .map((user) => `${storedInWords(user)}: ${readyIn(user.status.conditions)?.message}`);
   const searched = settings.seesAll ? opened : undefined;
   return {
     counts: counts.toSorted((a, b) => (a.kind < b.kind ? -1 : 1)),
-    throttled: users.filter((user) => standingOf(user) === 'Throttled').length,
+    throttled: users.filter((user) => countGroupOf(user) === 'Throttled').length,
     // Name the first few resources that lack a permission, each with its message, because the message says which call
     // was refused.
     forbidden: { count: forbidden.length, first: forbidden.toSorted().slice(0, mostNamed) },

@@ -379,13 +379,13 @@ function truncated(cuts: readonly Cut[]): readonly Cut[] {
 }
 
 /** The group in which the status of an account counts a resource. */
-export type Standing = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
+export type CountGroup = 'Ready' | 'Throttled' | 'Forbidden' | 'NotReady';
 
 /**
  * Returns the group in which an account counts this resource; the resource's condition Ready decides which group it is.
  * Returns undefined when the resource is gone.
  */
-export function standingOf(stored: Stored | undefined): Standing | undefined {
+export function countGroupOf(stored: Stored | undefined): CountGroup | undefined {
   if (stored === undefined) return undefined;
   const { status, reason } = readyIn(stored.status.conditions) ?? {};
   if (status === 'True') return 'Ready';

@@ -23,7 +23,7 @@ const longestTimerMs = 86_400_000;
 const groupMs = 250;
 
 /** The settings and parts that a `Mirror`, the copy of the service's lists, is built from. */
-export interface MirrorSurroundings {
+export interface MirrorOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
   readonly log: Log;
@@ -38,13 +38,13 @@ const none: ReadonlySet<string> = new Set();
 
 /** Keeps a snapshot of each list that the operator reads for one account. */
 export class Mirror {
-  readonly #around: MirrorSurroundings;
+  readonly #around: MirrorOptions;
   readonly #readings = new Map<string, Reading>();
   readonly #leaveCredential: readonly (() => void)[];
   readonly #schedule: Schedule;
   #closed = false;
 
-  constructor(around: MirrorSurroundings) {
+  constructor(around: MirrorOptions) {
     this.#around = around;
     this.#schedule = new Schedule(around);
     const { credential } = around;
@@ -318,12 +318,12 @@ function collectionOf(key: string): string {
  * All polls begin at whole quarters of a second, because waking the process for each read would cost more CPU than the read.
  */
 class Schedule {
-  readonly #around: MirrorSurroundings;
+  readonly #around: MirrorOptions;
   #plannedPerSecond = 0;
   /** Counts the rate-limited reads by the interval that is set for them. The key is the interval, in ms. */
   readonly #wishes = new Map<number, number>();
 
-  constructor(around: MirrorSurroundings) {
+  constructor(around: MirrorOptions) {
     this.#around = around;
   }
 

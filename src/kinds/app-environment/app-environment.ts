@@ -12,7 +12,7 @@ import {
   besideOthers,
   deployment,
   dueOf,
-  inVain,
+  endedWithoutEffect,
   isDue,
   isFailed,
   isLagging,
@@ -160,12 +160,12 @@ const asks = ['rollBack', 'redeploy'] as const;
  */
 function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
-  const asked = asks.find((one) => inVain(pass, one) !== undefined);
+  const asked = asks.find((one) => endedWithoutEffect(pass, one) !== undefined);
   if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
   const again = `to try again, change spec.deploy or the annotation ${askedBy[asked ?? 'redeploy']}`;
   const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
-  if ((asked === undefined ? deploy?.outcome : inVain(pass, asked)) !== 'InDoubt')
+  if ((asked === undefined ? deploy?.outcome : endedWithoutEffect(pass, asked)) !== 'InDoubt')
     return { is: 'stall', reason: 'DeployFailed', message: `${what} failed, as the service reports; ${again}` };
   const message = `${what}: the outcome of two attempts is not known, and no effect is visible in the environment; ${again}`;
   return { is: 'stall', reason: 'DeployInDoubt', message };

@@ -211,14 +211,14 @@ function rolledBack(pass: EnvironmentPass, how: Done): AppEnvironmentFacts {
 
 /** True if the annotation asks for a call that has neither succeeded nor failed yet. */
 export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
-  return openToken(pass, asked) !== undefined && inVain(pass, asked) === undefined;
+  return openToken(pass, asked) !== undefined && endedWithoutEffect(pass, asked) === undefined;
 }
 
 /**
  * Returns how the call that the annotation asks for has failed; undefined if the call has not failed. A new value of
  * the annotation asks for a new call.
  */
-export function inVain(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
+export function endedWithoutEffect(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
   return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
 }

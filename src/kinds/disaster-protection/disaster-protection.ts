@@ -15,7 +15,7 @@ import {
   type ProtectionStep,
 } from './binding.ts';
 import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
-import { gone, historyOf, lostBefore, sightOf, unproved } from './gone.ts';
+import { gone, historyOf, lostBefore, configurationSeen, unproved } from './gone.ts';
 import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
@@ -36,7 +36,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   const isToEnroll = id === undefined || wanted > (pass.memory.facts.enrollment ?? wanted);
   // Look up the configuration by its id even before the first list was read. The look-up tells the account that this
   // resource needs the configuration, so the account notices if a list does not contain it.
-  const seen = id === undefined ? undefined : sightOf(pass, id);
+  const seen = id === undefined ? undefined : configurationSeen(pass, id);
   const since =
     journal === undefined
       ? Math.max(isToEnroll ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
@@ -234,7 +234,7 @@ function show(pass: ProtectionPass) {
     const isThere = snapshot === undefined || environmentId === '' || ofEnvironment(pass, snapshot) !== undefined;
     return isThere ? nothing : { ...nothing, conditions: notProtected(environmentId, source) };
   }
-  const seen = sightOf(pass, id);
+  const seen = configurationSeen(pass, id);
   if (seen === undefined) return { ...nothing, unseen: true };
   const configuration = seen.item;
   if (configuration === undefined) return { ...nothing, conditions: [notShown(id)] };

@@ -30,7 +30,7 @@ export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFac
  * missing if the list does not contain it. A configuration that is proved gone must not count as missing, so it is not
  * looked up by id.
  */
-export function sightOf({ view, account, memory }: ProtectionPass, id: string) {
+export function configurationSeen({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
   if (memory.facts.goneTime === undefined) return view.one(read, id);
   const snapshot = view.all(read);

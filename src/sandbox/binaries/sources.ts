@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Surroundings } from '../../config.ts';
+import type { ProgramPlaces } from '../../config.ts';
 import { unpackArchive } from './archive.ts';
 import { type Binaries, binariesIn } from './binaries.ts';
 import { InUse } from '../../simulator/store/lock.ts';
@@ -21,7 +21,7 @@ const never = new AbortController().signal;
  * official archive, a build with Go. If all four fail, throws `CannotStart` with the reason of each.
  */
 export async function findBinaries(
-  where: Surroundings,
+  where: ProgramPlaces,
   progress: Progress,
   signal: AbortSignal = never,
   means: Means = realMeans,

@@ -8,7 +8,7 @@ import { startBreakablePlane } from '../../support/breakable-plane.ts';
 import { progressOn } from '../../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
-import { surroundings } from '../../../src/config.ts';
+import { programPlaces } from '../../../src/config.ts';
 import { withKustomization } from '../../support/kustomization.ts';
 import { runProgram, type Printed } from './programs.ts';
 import { isClusterWide, nameOf, objectsIn, type Rendered } from './rendered.ts';
@@ -26,7 +26,7 @@ async function template(tools: Tools, namespace: string, values: object, release
 
 /** The control plane's programs, kubectl among them; where there are none, nothing can be said. */
 export async function binaries(): Promise<Binaries> {
-  return findBinaries(surroundings(), progressOn(process.stderr)).catch((error: unknown) => {
+  return findBinaries(programPlaces(), progressOn(process.stderr)).catch((error: unknown) => {
     throw new NotRun(`there is no kubectl: ${error instanceof Error ? error.message : String(error)}`);
   });
 }

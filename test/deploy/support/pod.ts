@@ -12,7 +12,7 @@ import { freePorts } from '../../../src/sandbox/control-plane/ports.ts';
 import { progressOn } from '../../../src/sandbox/binaries/progress.ts';
 import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
-import { surroundings } from '../../../src/config.ts';
+import { programPlaces } from '../../../src/config.ts';
 import { runProgram } from './programs.ts';
 import { NotRun } from './report.ts';
 
@@ -31,7 +31,7 @@ export interface Start {
 export async function runInPod(tree: string, start: Start): Promise<readonly string[]> {
   const able = await runProgram('unshare', ['--mount', '--pid', '--fork', 'true']).catch(() => undefined);
   if (able?.code !== 0) throw new NotRun('this user may not make namespaces of processes (unshare)');
-  const binaries = await findBinaries(surroundings(), progressOn(process.stderr));
+  const binaries = await findBinaries(programPlaces(), progressOn(process.stderr));
   const folder = await temporaryFolder('tests');
   const plane = await startBreakablePlane({ dir: folder.dir, binaries, say: () => undefined });
   try {

@@ -9,7 +9,7 @@ import { realClock } from '../../../src/cli/machine.ts';
 import { belongsTo, endLeftovers } from '../../../src/sandbox/control-plane/leftovers.ts';
 import { processTable } from '../../../src/sandbox/control-plane/process-table.ts';
 import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
-import { surroundings } from '../../../src/config.ts';
+import { programPlaces } from '../../../src/config.ts';
 import { eventually, sharedKubernetes } from './kubernetes.ts';
 
 /** A sandbox with stand-ins, as a process like the one a person starts. */
@@ -68,7 +68,7 @@ function startNode(temporary: string, args: readonly string[]): SandboxProcess {
       TMPDIR: temporary,
       KUBEBUILDER_ASSETS: join(sharedKubernetes().binaries.etcd, '..'),
       // As in `npm start`.
-      NODE_COMPILE_CACHE: join(surroundings().cacheDir, 'compiled'),
+      NODE_COMPILE_CACHE: join(programPlaces().cacheDir, 'compiled'),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

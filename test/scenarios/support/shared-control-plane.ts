@@ -10,7 +10,7 @@ import { findBinaries } from '../../../src/sandbox/binaries/sources.ts';
 import { clusterAt } from '../../../src/sandbox/cluster.ts';
 import { clearAbandoned, temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import { manifestsIn } from '../../../src/sandbox/manifests.ts';
-import { surroundings } from '../../../src/config.ts';
+import { programPlaces } from '../../../src/config.ts';
 
 /** A control plane that the scenarios of one worker share, with our definitions in it. */
 export interface SharedKubernetes {
@@ -44,7 +44,7 @@ const crds = join(import.meta.dirname, '..', '..', '..', 'crds');
 export async function setup({ provide, config }: TestProject): Promise<() => Promise<void>> {
   const progress = progressOn(process.stderr);
   await clearAbandoned();
-  const binaries = await findBinaries(surroundings(), progress);
+  const binaries = await findBinaries(programPlaces(), progress);
   const folder = await temporaryFolder('tests');
   const start = async (name: string, etcdFrom?: string) => {
     const dir = join(folder.dir, name);

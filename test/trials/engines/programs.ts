@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import process from 'node:process';
 import type { TestProject } from 'vitest/node';
-import { surroundings } from '../../../src/config.ts';
+import { programPlaces } from '../../../src/config.ts';
 import { progressOn, type Progress } from '../../../src/sandbox/binaries/progress.ts';
 import { NotRun } from '../../deploy/support/report.ts';
 import { builtFrom } from '../../deploy/tools.ts';
@@ -59,7 +59,7 @@ async function built(name: Engine, progress: Progress): Promise<Had> {
   const words = `${name} from its Go modules (about ${minutes[name]} minutes on two cores, once)`;
   const programs = { name: 'engines', source: join(import.meta.dirname, name), target: 'tool', words } as const;
   try {
-    return { dir: await builtFrom({ ...programs, wholeMs: 90 * 60_000 }, surroundings().cacheDir, progress) };
+    return { dir: await builtFrom({ ...programs, wholeMs: 90 * 60_000 }, programPlaces().cacheDir, progress) };
   } catch (error) {
     if (!(error instanceof NotRun)) throw error;
     progress.say(`${name} is not to be had: ${error.message}`);

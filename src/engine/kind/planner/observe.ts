@@ -8,13 +8,13 @@
  */
 import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
-import type { ObjectPlan, Sight } from './plan.ts';
+import type { ObjectPlan, Observation } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
 import type { JournalEntry, Notes, Step, Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
-  | { readonly is: 'seen'; readonly seen: Sight }
+  | { readonly is: 'seen'; readonly seen: Observation }
   | { readonly is: 'gone' }
   | { readonly is: 'unclear'; readonly step: Step<never> };
 

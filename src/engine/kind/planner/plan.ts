@@ -22,7 +22,7 @@ export interface Lifecycle {
  * What the operator knows about an object in the service: the item as it was read, and its fields. If the operator has
  * written a field since the read, the field has the written value.
  */
-export interface Sight<Item = unknown> {
+export interface Observation<Item = unknown> {
   readonly item: Item | undefined;
   readonly fields: Fields;
 }
@@ -161,18 +161,18 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * Returns the next step when the object in the service equals the spec. If a plan does not have this function, the
    * object is then ready.
    */
-  settle?(pass: Pass<Spec, Facts>, seen: Sight<Item>): Step<Facts>;
-  facts(pass: Pass<Spec, Facts>, seen: Sight<Item>): Facts;
+  settle?(pass: Pass<Spec, Facts>, seen: Observation<Item>): Step<Facts>;
+  facts(pass: Pass<Spec, Facts>, seen: Observation<Item>): Facts;
   /**
    * Returns the kind's status fields to keep when the object in the service is gone or replaced by another one. All
    * other status fields of the kind are dropped.
    */
   factsOfNext(facts: Facts): Facts;
   /** Returns the conditions that only this kind has. `facts` has the kind's new status fields. */
-  conditions?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly OwnCondition[];
+  conditions?(pass: Pass<Spec, Facts>, seen: Observation<Item>, facts: Facts): readonly OwnCondition[];
   /**
    * Returns the events to publish because something has changed since the last status. `facts` has the kind's new
    * status fields.
    */
-  notices?(pass: Pass<Spec, Facts>, seen: Sight<Item>, facts: Facts): readonly Notice[];
+  notices?(pass: Pass<Spec, Facts>, seen: Observation<Item>, facts: Facts): readonly Notice[];
 }
