@@ -204,7 +204,7 @@ export class Reconciler {
    *
    * Returns the pause before the next look. A read that was requested here may cause a reconcile earlier.
    *
-   * Why: docs/design/at-most-once.md#find-out-about-a-lost-call-even-while-nothing-else-may-be-done
+   * Why: docs/design/at-most-once.md#look-for-the-effect-of-a-lost-call-even-while-nothing-may-be-sent
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored, inProcess } = context;

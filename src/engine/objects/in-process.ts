@@ -223,7 +223,7 @@ export class InProcess {
   //
   // All of this is in memory only: if the memory is lost, the call is tried once more than necessary.
   //
-  // Why: docs/design/at-most-once.md#a-failed-call-waits-the-object-does-not
+  // Why: docs/design/at-most-once.md#only-the-failed-call-waits-not-its-resource
 
   /**
    * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one in the verdict, or ten

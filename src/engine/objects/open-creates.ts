@@ -6,7 +6,7 @@
  * create call of a given name. The call is open until it has ended and its outcome is known. Other calls whose effects
  * look alike, such as two deployments of one environment, take exclusive locks.
  *
- * Why: docs/design/at-most-once.md#one-name-has-one-open-create
+ * Why: docs/design/at-most-once.md#only-one-resource-at-a-time-creates-an-object-of-a-name
  */
 import type { Clock } from '../../base/time.ts';
 import { inWords, partsOfKey, readyIn, storedInWords, indexKey, type ObjectIndex, type Stored } from './stored.ts';

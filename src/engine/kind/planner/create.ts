@@ -267,7 +267,7 @@ export function isOfAccount(
 // list must begin after the time at which the call can no longer arrive. If several objects fit the call, or if only the
 // creation time of an object does not fit, none of these objects is bound or deleted.
 //
-// Why: docs/design/at-most-once.md#take-an-object-for-ours-only-when-name-content-and-time-fit
+// Why: docs/design/at-most-once.md#an-object-is-the-result-of-a-lost-create-only-if-name-content-and-time-fit
 
 const clockSlackMs = 5_000;
 

@@ -207,7 +207,7 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 // Guarantees: an object counts as gone only after a read of that object since the refusal. If no object is gone, the
 // call is sent again, and a second refusal is final.
 //
-// Why: docs/design/at-most-once.md#after-a-no-read-before-believing-it
+// Why: docs/design/at-most-once.md#read-the-service-before-a-refusal-counts
 
 /**
  * Returns the time at which the service refused the call in the journal; negative infinity if it did not refuse the

@@ -409,7 +409,7 @@ export function celName(name: string): string {
 // Only fields for people are shortened, never the journal: it may contain a request body that must be sent again byte for
 // byte.
 //
-// Why: docs/design/status-and-conditions.md#a-status-is-cut-to-its-schema-before-it-is-written
+// Why: docs/design/status-and-conditions.md#a-status-is-shortened-to-fit-its-schema-before-it-is-written
 
 /** Says which list was shortened, and how many entries it had before. */
 export interface Cut {
