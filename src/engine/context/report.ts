@@ -90,7 +90,7 @@ export function publishRetained(
 //
 // Handles deletions that cannot be carried out as usual.
 //
-// Why: docs/design/ownership.md#a-deletion-can-always-be-let-go
+// Why: docs/design/ownership.md#a-resource-can-always-be-deleted-without-its-object
 
 /**
  * Reasons for which the operator cannot delete an object from the service. If the service refuses because something

@@ -8,7 +8,7 @@
  * the effect of the request before it sends the request a second time. There is no third time.
  *
  * Why: docs/design/deployments.md#environments and
- * docs/design/deployments.md#a-lost-deployment-is-recognised-by-updatedat
+ * docs/design/deployments.md#after-a-lost-answer-updatedat-shows-whether-the-deployment-was-carried-out
  */
 import { definedIn, stated } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';

@@ -8,8 +8,8 @@
  * a change that is applied at once is sent at most twice; the content of a Dockerfile at most three times. Status
  * counts each request before it is sent.
  *
- * Why: docs/design/deployments.md#taking-an-app-over-deploys-only-if-something-shows-to-differ and
- * docs/design/deployments.md#a-change-applied-at-once-is-sent-at-most-twice
+ * Why: docs/design/deployments.md#adopting-an-app-deploys-only-if-a-visible-field-differs and
+ * docs/design/deployments.md#a-hidden-change-that-is-applied-at-once-is-sent-at-most-twice
  */
 import { definedIn } from '../../base/json.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';

@@ -233,7 +233,7 @@ const presumedSlackMs = 60_000;
  * else can have created them: each component in the catalog has exactly one new app with a matching name, the app was
  * created while the request could arrive, and no other resource manages or creates it.
  *
- * Why: docs/design/deployments.md#a-lost-first-answer-is-presumed-where-one-explanation-is-left
+ * Why: docs/design/deployments.md#after-a-lost-first-answer-matching-new-apps-are-presumed-to-be-the-components
  */
 export function presumed(
   pass: SolutionPass,

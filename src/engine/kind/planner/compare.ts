@@ -409,7 +409,7 @@ export function only<Value>(
  * shows count as applied if `spec.externalId` names the object and all other fields equal the spec. A field that counts
  * as applied is not sent before the spec changes.
  *
- * Why: docs/design/ownership.md#what-is-taken-over-by-its-id-is-assumed-to-be-as-specified
+ * Why: docs/design/ownership.md#the-hidden-fields-of-an-object-adopted-by-id-are-assumed-to-match
  */
 export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Difference, 'differing'>): Memory['applied'] {
   const { ownership, applied, id } = pass.memory;

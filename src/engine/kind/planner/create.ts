@@ -190,7 +190,7 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
 //
 // Binds a resource to an object of the service: by the object's id, by its ownership mark, or by adoption.
 //
-// Why: docs/design/ownership.md#what-this-namespace-did-not-make-needs-adoption
+// Why: docs/design/ownership.md#a-resource-needs-permission-to-adopt-an-object-that-its-namespace-did-not-create
 
 /**
  * Returns the values to store in status when a resource is bound to an object of the service: the object's id, its

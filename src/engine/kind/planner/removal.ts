@@ -6,7 +6,7 @@
  * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown,
  * the operator first finds out what the call created, unless the object is to stay anyway.
  *
- * Why: docs/design/ownership.md#deleting-removes-only-what-we-made
+ * Why: docs/design/ownership.md#by-default-deleting-a-resource-deletes-only-an-object-that-the-resource-created
  */
 import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
