@@ -2,7 +2,7 @@
  * Checks, on fresh reads, whether an activation may be sent. All checks are made again before the activation is sent
  * again. The first check that fails ends the request or makes it wait.
  *
- * Why: docs/design/recovery-requests.md#an-activation-names-what-it-comes-after
+ * Why: docs/design/recovery-requests.md#a-further-activation-must-name-the-one-before-it
  */
 import type { Related } from '../../engine/kind/contract/pass.ts';
 import type { ConfigurationItem, DestinationNames, DrOperation } from '../../hosting/requests.ts';

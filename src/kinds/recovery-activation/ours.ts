@@ -2,7 +2,7 @@
  * Finds out which activation in the service this resource began. The activation is recognised by the id of the
  * operation, by its result, or because it is new and fits a call whose response was lost.
  *
- * Why: docs/design/recovery-requests.md#an-operation-is-ours-by-receipt-by-the-protections-list-or-by-content
+ * Why: docs/design/recovery-requests.md#a-request-recognises-its-operation-by-id-result-or-content
  */
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
