@@ -7,7 +7,7 @@ import { command, type CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import { ageInTwoUnits } from './output.ts';
-import { cautionsOn, protectionFlags, readProtection, type Point, type ProtectionView } from './protection.ts';
+import { cautionsOn, protectionCommand, readProtection, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting activate`. */
 export const activateCommand = {
@@ -16,7 +16,7 @@ export const activateCommand = {
     'Prints the manifest of a RecoveryActivation for one recovery point of the DisasterProtection NAME, valid for a limited time.\nThe command applies nothing: read the manifest, fill in its placeholders, and create it yourself.',
   operand: 'needed',
   flags: {
-    ...protectionFlags,
+    ...protectionCommand.flags,
     point: {
       help: 'the recovery point: latest, or the first characters of its id',
       value: 'latest|ID',
@@ -31,17 +31,14 @@ export const activateCommand = {
         .optional(),
     },
     environmentName: text(
-      'the name of the recovered environment; by default the name that the protection has stored',
+      'the name of the recovered environment; by default the name stored in the protection',
       'NAME',
     ),
     appName: text('the name of the new app; by default the name stored in the protection', 'NAME'),
     acknowledgeWriters: { help: 'accept that the source may go on writing data if the service cannot stop it' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
-  notes: [
-    "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
-    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
-  ],
+  notes: protectionCommand.notes,
 } satisfies CommandLine<Flags>;
 
 /** `apphosting activate NAME --point latest`: prints the manifest of a RecoveryActivation, and applies nothing. */

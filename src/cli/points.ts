@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { output, whole, type CommandLine, type Flags, type Settings } from '../config.ts';
 import { command, type CommandAnswer } from './frame.ts';
 import { ageInTwoUnits, columns, counted } from './output.ts';
-import { cautionsOn, protectionFlags, readProtection, type Point, type ProtectionView } from './protection.ts';
+import { cautionsOn, protectionCommand, readProtection, type Point, type ProtectionView } from './protection.ts';
 
 /** The flags of `apphosting points`. */
 export const pointsCommand = {
@@ -11,7 +11,7 @@ export const pointsCommand = {
     'Lists the recovery points that the service has now for the DisasterProtection NAME, newest first, with age and size. If they cannot\nbe read, lists the points in the status of the protection, and says why. The exit code is then 1, or 0 if the command has no\ncredential for the service.',
   operand: 'needed',
   flags: {
-    ...protectionFlags,
+    ...protectionCommand.flags,
     before: {
       help: 'list only recovery points with data up to this time, such as 2026-01-31T12:00:00Z',
       value: 'TIME',
@@ -27,10 +27,7 @@ export const pointsCommand = {
     limit: whole('list at most this many recovery points', 'N', '50', [1, 100_000]),
     output: output(['table', 'json', 'yaml', 'name'], 'the output format; name prints only the ids'),
   },
-  notes: [
-    "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
-    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
-  ],
+  notes: protectionCommand.notes,
 } satisfies CommandLine<Flags>;
 
 /** `apphosting points NAME`: prints the recovery points of a protection, as the service lists them now. */

@@ -36,11 +36,17 @@ export interface ProtectionView {
 /** One recovery point, as the status of a DisasterProtection lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** The flags that all commands about a DisasterProtection have. */
-export const protectionFlags = { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag };
+/** The flags and the notes in the help that all commands about a DisasterProtection have. */
+export const protectionCommand = {
+  flags: { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag },
+  notes: [
+    "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
+    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
+  ],
+};
 
 /** Reads the protection that a command names, with the recovery points that the service lists now. */
-export async function readProtection(called: Called<typeof protectionFlags>): Promise<ProtectionView> {
+export async function readProtection(called: Called<typeof protectionCommand.flags>): Promise<ProtectionView> {
   const { settings, operand = '', cluster: given } = called;
   const target = targetIn(operand, 'DisasterProtection');
   if (target === undefined) throw new UsageError(`"${operand}" is not a DisasterProtection`);

@@ -5,7 +5,7 @@ import type { AccountReader } from '../account/reader.ts';
 import { flawsOf, pathInWords } from '../definitions.ts';
 import { documentsIn } from '../documents/load.ts';
 import { makePlan } from '../plan/make-plan.ts';
-import { rehearse, type Played } from '../plan/rehearsal.ts';
+import { notQuiet, rehearse, type Played } from '../plan/rehearsal.ts';
 import { objectOf, sortDocuments } from '../plan/scenes.ts';
 import { writtenSpec, type Draft } from './manifests.ts';
 import type { Gap } from './read-account.ts';
@@ -35,12 +35,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
         drafts: valid,
         skipped,
         calls: played.calls.length,
-        problems: [
-          ...played.failures,
-          ...(played.isQuiet
-            ? []
-            : ['the operator did not finish: it was still sending calls after six hours of simulated time']),
-        ],
+        problems: [...played.failures, ...(played.isQuiet ? [] : [notQuiet])],
       };
     valid = valid.map((draft) => {
       const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];

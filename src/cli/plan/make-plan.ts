@@ -8,7 +8,7 @@ import { disasterProtection } from '../../kinds/disaster-protection/disaster-pro
 import { memberAccess } from '../../kinds/member-access/member-access.ts';
 import { partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
 import { keyInWords, type ObjectsRead } from '../cluster/objects.ts';
-import { rehearse, type Played } from './rehearsal.ts';
+import { notQuiet, rehearse, type Played } from './rehearsal.ts';
 import { foldedByAccount, rowsOf, stalledOf, type Known } from './rows.ts';
 import { withoutEndpoint } from './service-in-memory.ts';
 import { isIdUnknown, permissive, presumed, specOf, standInAccounts, type Scene, type Sorted } from './scenes.ts';
@@ -83,8 +83,6 @@ export async function makePlan(input: PlanInput): Promise<Plan> {
     notes: [...cast.notes, ...boundByName(played, known)],
   });
 }
-
-const notQuiet = 'the operator did not finish: it was still sending calls after six hours of simulated time';
 
 /** Makes a finding that says why the plan is incomplete. */
 function incomplete(code: Finding['code'], message: string): Finding {

@@ -54,6 +54,9 @@ export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
+/** Says that a rehearsal ended at its time limit. */
+export const notQuiet = 'the operator did not finish: it was still sending calls after six hours of simulated time';
+
 /**
  * Runs the engine in memory with the objects before the change, if they are known, and then with the objects after it.
  * Returns the calls that the engine sent, the operator's objects at the end, and the messages of the reads that failed.

@@ -63,7 +63,7 @@ type AnyStep = Step<RequestFacts>;
 export interface OncePlan<
   Spec extends RequestSpec = RequestSpec,
   Facts extends RequestFacts = RequestFacts,
-  Look extends Seen = Seen,
+  Found extends Seen = Seen,
   Sent extends Body = Body,
 > {
   /** The name of the request in messages, in lower case, such as `activation`. */
@@ -86,24 +86,24 @@ export interface OncePlan<
    * Reads from the service everything that the operator needs to decide about the request. At least the list of
    * configurations must have been read at `since` or later (monotonic time).
    */
-  look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Look;
+  look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Found;
   /**
    * Looks for an operation that this request has already begun. Returns what status must remember of that operation;
    * undefined if there is none.
    */
-  trace(pass: Pass<Spec, Facts>, seen: Look): Partial<Memory<Facts>> | undefined;
+  trace(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
   /**
    * Returns the first reason not to send the request now: a stall ends the request, a wait only delays it. Returns
    * undefined when the request may be sent.
    */
-  fence(pass: Pass<Spec, Facts>, seen: Look): Step<Facts> | undefined;
+  fence(pass: Pass<Spec, Facts>, seen: Found): Step<Facts> | undefined;
   /**
    * Called when the request must not be sent because `validUntil` has passed or the clocks disagree; `late` is that
    * reason. If the service shows that it is working on the request, returns a step that waits for the result. Otherwise
    * returns undefined, and `late` applies.
    */
-  outlasts?(pass: Pass<Spec, Facts>, seen: Look, late: Fence): Step<Facts> | undefined;
-  body(pass: Pass<Spec, Facts>, seen: Look): Sent;
+  outlasts?(pass: Pass<Spec, Facts>, seen: Found, late: Fence): Step<Facts> | undefined;
+  body(pass: Pass<Spec, Facts>, seen: Found): Sent;
   /**
    * Only one request of this kind may be in progress for the same object at a time. Returns the id of that object. If
    * this function is not given, that object is the configuration.
@@ -117,18 +117,18 @@ export interface OncePlan<
    * Returns the next step after the service refused the request. If this function is not given or returns undefined,
    * the refusal is final.
    */
-  refused?(pass: Pass<Spec, Facts>, seen: Look, no: No): Step<Facts> | undefined;
+  refused?(pass: Pass<Spec, Facts>, seen: Found, no: No): Step<Facts> | undefined;
   /**
    * Called when the request must end although the effect of a call is unknown. Returns a text that tells users what to
    * check in the service, if the call may have taken effect. Returns undefined if the service shows no sign of an
    * effect.
    */
-  untold?(pass: Pass<Spec, Facts>, seen: Look): string | undefined;
+  untold?(pass: Pass<Spec, Facts>, seen: Found): string | undefined;
   /**
    * Decides the next step of an accepted request until the request ends. Not called while the account is frozen and the
    * list does not contain the configuration.
    */
-  follow(pass: Pass<Spec, Facts>, seen: Look): Step<Facts>;
+  follow(pass: Pass<Spec, Facts>, seen: Found): Step<Facts>;
   /** Returns the status fields that show the progress of the recovery request. */
   shown(pass: Pass<Spec, Facts>): Facts;
   /** Builds the conditions that this kind has in addition to Accepted and Succeeded. */
@@ -162,9 +162,9 @@ type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>
 export function defineRequest<
   Spec extends RequestSpec,
   Facts extends RequestFacts,
-  Look extends Seen,
+  Found extends Seen,
   Sent extends Body,
->(plan: OncePlan<Spec, Facts, Look, Sent>, own: Own<Spec, Facts>) {
+>(plan: OncePlan<Spec, Facts, Found, Sent>, own: Own<Spec, Facts>) {
   return defineKind<Spec, Facts>({
     interfaceWords: recoveryWords,
     needs: (spec) => {
