@@ -42,11 +42,11 @@ export class CopiedRepository {
   }
 
   /** Compiles it; what the last check of the repository itself has found is not looked at again. */
-  types(): void {
+  types(): string {
     const found = 'types.tmp';
     if (existsSync(join(root, found))) cpSync(join(root, found), join(this.#copy, found));
     // Behind their link the dependencies would be other files than those that were looked at.
-    this.bin('tsc', '--singleThreaded', '--incremental', '--tsBuildInfoFile', found, '--preserveSymlinks');
+    return this.bin('tsc', '--singleThreaded', '--incremental', '--tsBuildInfoFile', found, '--preserveSymlinks');
   }
 
   read(path: string): string {
@@ -76,7 +76,7 @@ export class CopiedRepository {
   #command(line: string): string {
     if (line === 'npm run generate') return this.run(process.execPath, 'src/cli/reference/generate.ts');
     if (line === 'npm run format') return this.run(process.execPath, join(root, 'node_modules', '.bin', 'oxfmt'));
-    if (line === 'npx tsc --noEmit -p .') this.types();
+    if (line === 'npx tsc --noEmit -p .') return this.types();
     const [program, ...args] = line.split(' ');
     if (program !== 'npx' || args[0] !== 'vitest') return `unknown: ${line}`;
     return this.run(process.execPath, join(root, 'node_modules', '.bin', 'vitest'), ...args.slice(1));

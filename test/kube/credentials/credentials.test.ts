@@ -136,6 +136,11 @@ describe('a kubeconfig', () => {
       'FILE: contexts["x"]: there is no user "planted"',
     ],
     [
+      'a context without a user',
+      config({}).replace('"user":"x"', '"other":"x"'),
+      'FILE: contexts["x"].user is not set',
+    ],
+    [
       'a server that is no URL',
       config({ token: 'planted-secret' }, { server: 'planted-secret' }),
       'FILE: clusters["x"].server is not an http or https URL',

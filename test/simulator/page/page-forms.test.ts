@@ -139,11 +139,13 @@ describe('the forms of the page', () => {
     areas
       .flatMap(({ routes }) => routes)
       .flatMap((route) => (route.takes === undefined ? [] : [[nameOf(route), route.takes] as const])),
-  )('asks for nothing that the interface does not name for %s', (name, takes) => {
+  )('asks for what the interface names for %s, and for nothing else', (name, takes) => {
     const names = new Set(formCalled(name).fields.map((field) => field.name.split('/')[0]));
 
     const untaken = [...names].filter((field) => !takes.includes(field ?? ''));
     expect(untaken, 'the form asks for it, but the route in area.ts does not take it').toEqual([]);
+    const unasked = takes.filter((field) => !names.has(field));
+    expect(unasked, 'the route in area.ts takes it, but the form does not ask for it').toEqual([]);
   });
 
   it('fills in what belongs to the choice that was made', async () => {
