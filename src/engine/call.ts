@@ -8,26 +8,24 @@
  *
  * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
  * credential → a fresh read of the Kubernetes object → send → interpret the outcome. Recovery requests and protections
- * write their entry one step earlier (`begin`). If the process dies between journal and send, the next process finds the
- * entry in status and treats the call as sent: it looks for the effect of the call before it acts (`resolveCreate` in
- * the planner; `resolveDoubt` of app environments, solutions and recovery). A request with a requestId is sent again
- * with the same id, after all checks. A change of settings has no entry: it may be sent twice.
+ * write their entry one step earlier, without a call (`begin` in reconcile.ts). If the process dies between journal and
+ * send, the next process finds the entry in status and treats the call as sent: it looks for the effect of the call
+ * before it acts (`resolveCreate` in the planner; `resolveDoubt` of app environments, solutions and recovery). A request
+ * with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may be sent
+ * twice.
  *
  * Why: docs/design/at-most-once.md
  */
-import { isoSeconds, isoSecondsUp, type Moment, momentOf } from '../base/time.ts';
+import { isoSecondsUp, type Moment, momentOf } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
-import { publishCall, conclude } from './context/report.ts';
+import { publishCall } from './context/report.ts';
 import { buildPass, noResources } from './context/build-pass.ts';
 import type { Pass } from './kind/contract/pass.ts';
 import {
   type Call,
-  type Intent,
   isNo,
-  type JournalEntry,
   type Memory,
   type Notes,
-  type OwnCondition,
   type Refusal,
   type Step,
   type Verdict,
@@ -48,7 +46,7 @@ const reopenedMs = 1_000;
  */
 const waitPart = 1 / 3;
 /** Interval at which a process that is not the leader checks again if it may act. */
-const notLeadingMs = 2_000;
+export const notLeadingMs = 2_000;
 /** The pause before an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
@@ -188,13 +186,13 @@ export class OutgoingCall {
    */
   async #journal(): Promise<boolean> {
     const context = this.#context;
-    const { journal, meanwhile, request, words } = this.#call;
+    const { journal, whileInFlight, request, words } = this.#call;
     if (context.hasUnwritten && !(await context.write())) return false;
-    context.remember(meanwhile);
+    context.remember(whileInFlight);
     const said = { reason: request.effect === 'create' ? 'Creating' : 'Requesting', message: words } as const;
-    if (journal !== undefined) return enter(context, this.#pass, journal, said);
-    if (meanwhile === undefined) return true;
-    sayFirst(context, this.#pass, said);
+    if (journal !== undefined) return context.enter(this.#pass, journal, said);
+    if (whileInFlight === undefined) return true;
+    context.sayFirst(this.#pass, said);
     return context.write();
   }
 
@@ -266,10 +264,10 @@ export class OutgoingCall {
   /** Removes the journal entry of a call that was not sent. */
   async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
-    const { journal, meanwhile } = this.#call;
+    const { journal, whileInFlight } = this.#call;
     if (this.#note !== undefined) context.inProcess.notes = this.#pass.notes;
     context.remember(journal === undefined ? before : { ...before, journal: undefined });
-    const isMarked = journal !== undefined || meanwhile !== undefined;
+    const isMarked = journal !== undefined || whileInFlight !== undefined;
     const isWritten = !isMarked || (await context.write());
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
@@ -310,7 +308,7 @@ export class OutgoingCall {
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
       // Write an id at once, or the id could be lost. Write the fingerprints of settings that the service never shows
       // at once, or the settings would be sent again.
-      if (meaning.identified || call.meanwhile !== undefined) inProcess.unwritten = meaning.remember;
+      if (meaning.identified || call.whileInFlight !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }
     if (meaning.is === 'doubt') {
@@ -361,11 +359,11 @@ export class OutgoingCall {
   }
 
   /**
-   * While the outcome of the call is unknown, some remembered values are changed (`meanwhile`). Returns the present
+   * While the outcome of the call is unknown, some remembered values are changed (`whileInFlight`). Returns the present
    * values, so that they can be restored afterwards.
    */
   #rememberedBefore(): Partial<Memory> {
-    const names = Object.keys(this.#call.meanwhile ?? {}) as (keyof Memory)[];
+    const names = Object.keys(this.#call.whileInFlight ?? {}) as (keyof Memory)[];
     const { memory } = this.#context;
     return Object.fromEntries(names.map((name) => [name, memory[name]]));
   }
@@ -374,66 +372,6 @@ export class OutgoingCall {
 /** Returns the fingerprint of a request. Equal requests have equal fingerprints. */
 function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
   return print([path, body ?? null]);
-}
-
-/**
- * Writes the journal entry of a call without sending the call yet. The next step reads the service again and then sends
- * the call.
- */
-export async function begin(context: ReconcileContext, pass: Pass, intent: Intent, words: string): Promise<Performed> {
-  const { inProcess, parts, stored } = context;
-  const held = inProcess.backedOff(intent.digest, pass.monotonicMs);
-  if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
-  if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
-  // Include the conditions that only this kind has, so that status has them already while the call is under way.
-  const own = stored.kind.show(pass).conditions;
-  try {
-    const isEntered = await enter(context, pass, intent, { reason: 'Requesting', message: words, own });
-    return isEntered ? { is: 'on' } : { is: 'overtaken' };
-  } finally {
-    parts.openCreates.unreserve(stored);
-  }
-}
-
-/** The first conditions of an object, which are written together with a journal entry. */
-interface FirstWords {
-  readonly reason: 'Creating' | 'Requesting';
-  readonly message: string;
-  readonly own?: readonly OwnCondition[];
-}
-
-/**
- * Writes a journal entry to status with uid and resourceVersion. Returns false when somebody else wrote the object
- * first.
- */
-async function enter(context: ReconcileContext, pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
-  const entry: JournalEntry = {
-    ...intent,
-    endpoint: pass.account.endpoint,
-    accountId: pass.account.accountId,
-    startedAt: isoSeconds(pass.wallMs),
-    deadlineSeconds: pass.callMs / 1_000,
-  };
-  const { create } = entry;
-  if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
-  context.parts.openCreates.reserve(context.stored, entry);
-  context.remember({ journal: entry });
-  sayFirst(context, pass, said);
-  return context.write();
-}
-
-/** Sets the first conditions of an object that has no conditions yet. */
-function sayFirst(context: ReconcileContext, pass: Pass, { own = [], ...said }: FirstWords): void {
-  if (context.status.conditions.length > 0) return;
-  const conditions = conclude({
-    verdict: { is: 'wait', ...said },
-    own,
-    drifted: [],
-    generation: pass.subject.generation,
-    previous: [],
-    wallMs: pass.wallMs,
-  });
-  context.status = { ...context.status, conditions };
 }
 
 /**
@@ -488,7 +426,7 @@ type Interpretation =
  * Decides what the outcome of a call means: which remembered values change, and what status reports.
  *
  * If the call was certainly not carried out, its journal entry is removed. Values that were changed for the time of the
- * call (`meanwhile`) are changed back to their earlier values (`before`). If the outcome is unknown, the journal entry
+ * call (`whileInFlight`) are changed back to their earlier values (`before`). If the outcome is unknown, the journal entry
  * and the changed values stay, so that the next step reads the service before it acts.
  *
  * A resumed call repeats an earlier try, which may have been carried out. So after a resumed call, only a success

@@ -24,7 +24,7 @@ import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
-import { begin, OutgoingCall, type Performed } from './call.ts';
+import { notLeadingMs, OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
@@ -331,7 +331,7 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
       return awaitRead(context, pass, step);
     case 'begin':
       if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
-      return afterCall(context, pass, await begin(context, pass, step.journal, step.words));
+      return afterCall(context, pass, await begin(context, pass, step));
     case 'call':
       return makeCall(context, pass, step);
     case 'ready':
@@ -385,6 +385,26 @@ async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<
   const ended = await hold(context, pass);
   if (ended !== undefined) return ended;
   return afterCall(context, pass, await new OutgoingCall(context, pass, step).perform());
+}
+
+/**
+ * Writes the journal entry of a call without sending the call yet. The next step reads the service again and then sends
+ * the call.
+ */
+async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'begin'>): Promise<Performed> {
+  const { journal, words } = step;
+  const { inProcess, parts, stored } = context;
+  const held = inProcess.backedOff(journal.digest, pass.monotonicMs);
+  if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
+  if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
+  // Include the conditions that only this kind has, so that status has them already while the call is under way.
+  const own = stored.kind.show(pass).conditions;
+  try {
+    const isEntered = await context.enter(pass, journal, { reason: 'Requesting', message: words, own });
+    return isEntered ? { is: 'on' } : { is: 'overtaken' };
+  } finally {
+    parts.openCreates.unreserve(stored);
+  }
 }
 
 async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {

@@ -39,6 +39,8 @@ it('a spec change of a ContactPoint passes at most 30 files, and docs/architectu
   const files = await filesOf(() => world.run(1_500));
 
   expect((await commits(world)).map(({ kind }) => kind)).toContain('contactPoint.updated');
+  expect(world.get('ContactPoint', 'x')?.status).toMatchObject({ observedGeneration: 2 });
+  expect(conditionOf(world, 'ContactPoint', 'x')).toBe('True/InSync');
   expect(files.length, files.join('\n')).toBeLessThanOrEqual(30);
   const unnamed = files.filter((file) => !page.includes(file.split('/').at(-1) ?? file));
   expect(unnamed).toEqual([]);

@@ -7,10 +7,10 @@
  * has begun is not forgotten even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import { momentOf } from '../../base/time.ts';
+import { isoSeconds, momentOf } from '../../base/time.ts';
 import type { OpenAccount, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import type { Call, JournalEntry, Memory, Showing, Verdict } from '../kind/contract/step.ts';
+import type { Call, Intent, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
@@ -40,6 +40,13 @@ const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous
 
 /** The inputs of one decision, with a view of the service that records which lists and items the decision reads. */
 export type LivePass = Pass & { readonly view: RecordingView };
+
+/** The first conditions of an object, which are written together with a journal entry. */
+interface FirstWords {
+  readonly reason: 'Creating' | 'Requesting';
+  readonly message: string;
+  readonly own?: readonly OwnCondition[];
+}
 
 /**
  * The state of one reconcile: the object, and what was learned so far. This class also writes the object's status and
@@ -204,6 +211,40 @@ export class ReconcileContext {
       { ...lists, drift: this.redacted(lists.drift) },
       wouldDo,
     );
+  }
+
+  /**
+   * Writes a journal entry to status with uid and resourceVersion. Returns false when somebody else wrote the object
+   * first.
+   */
+  async enter(pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
+    const entry: JournalEntry = {
+      ...intent,
+      endpoint: pass.account.endpoint,
+      accountId: pass.account.accountId,
+      startedAt: isoSeconds(pass.wallMs),
+      deadlineSeconds: pass.callMs / 1_000,
+    };
+    const { create } = entry;
+    if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;
+    this.parts.openCreates.reserve(this.stored, entry);
+    this.remember({ journal: entry });
+    this.sayFirst(pass, said);
+    return this.write();
+  }
+
+  /** Sets the first conditions of an object that has no conditions yet. */
+  sayFirst(pass: Pass, { own = [], ...said }: FirstWords): void {
+    if (this.status.conditions.length > 0) return;
+    const conditions = conclude({
+      verdict: { is: 'wait', ...said },
+      own,
+      drifted: [],
+      generation: pass.subject.generation,
+      previous: [],
+      wallMs: pass.wallMs,
+    });
+    this.status = { ...this.status, conditions };
   }
 
   #store(stored: Stored): void {

@@ -32,7 +32,7 @@ import { listOf, type EnvironmentPass, type EnvironmentStep, type FoundEnvironme
 import {
   appliedBy,
   appliedInVain,
-  appliedMeanwhile,
+  appliedInFlight,
   appliedOvertaken,
   askedBy,
   assumedPrints,
@@ -367,7 +367,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
       words: `${task} in environment "${item.name}"`,
       urgency: 'edit',
       journal: { operation, attempt, digest, before: statusAndTime(item) },
-      meanwhile: { applied: appliedMeanwhile(pass, carries) },
+      whileInFlight: { applied: appliedInFlight(pass, carries) },
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
       note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),

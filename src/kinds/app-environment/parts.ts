@@ -141,7 +141,7 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
  * Returns the fingerprints that status has while a call is under way. The fingerprints of all fields in the call are
  * marked as in doubt, because the service may or may not have received the values.
  */
-export function appliedMeanwhile(pass: EnvironmentPass, carries: readonly string[]): Applied {
+export function appliedInFlight(pass: EnvironmentPass, carries: readonly string[]): Applied {
   const known = printsIn(pass);
   const adopted = carries.map((field) => `${assumed}${field}`).filter((field) => known[field] !== undefined);
   const meanwhile = begun(pass.memory.applied, [...carries, ...adopted]);

@@ -131,7 +131,7 @@ export function applyPending(pass: AppPass, id: string): AppStep | undefined {
       alone: environmentIds(pass),
       words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
       urgency: 'edit',
-      meanwhile: { facts: countedIn(again, pass) },
+      whileInFlight: { facts: countedIn(again, pass) },
       committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
     },
   };

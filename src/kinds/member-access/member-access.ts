@@ -212,7 +212,7 @@ function restrictTo(
     // Record the ids in status before the call. If the response is lost, the ids must still count as requested by this
     // resource.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
-      meanwhile: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
+      whileInFlight: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
     committed: () => ({
       ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),

@@ -257,10 +257,10 @@ const mostUpgrades = 2;
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // `meanwhile` is empty, but must be set: it makes the operator write to status which request it sends, before it
+  // `whileInFlight` is empty, but must be set: it makes the operator write to status which request it sends, before it
   // sends the request.
   return (
-    takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), meanwhile: {} } }
+    takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), whileInFlight: {} } }
   );
 }
 

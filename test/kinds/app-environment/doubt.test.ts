@@ -224,8 +224,11 @@ describe('a deployment in doubt whose environment is gone', () => {
 });
 
 /** What is remembered while a call is under way. */
-function sent(before: Partial<Memory<AppEnvironmentFacts>>, { meanwhile, journal }: Call<AppEnvironmentFacts>): Sent {
-  return { ...before, ...meanwhile, journal: { ...entry(), ...journal } };
+function sent(
+  before: Partial<Memory<AppEnvironmentFacts>>,
+  { whileInFlight, journal }: Call<AppEnvironmentFacts>,
+): Sent {
+  return { ...before, ...whileInFlight, journal: { ...entry(), ...journal } };
 }
 
 /** What is remembered when the call was answered with a conflict. */

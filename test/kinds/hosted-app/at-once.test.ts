@@ -133,7 +133,7 @@ describe('what goes along with a change of an app', () => {
       settledStep(hostedApp, { ...options, spec, shown: shownApp({ ...inUse, dockerPreset: 'NEXT_JS' }) }),
     );
 
-    expect(call.meanwhile?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
+    expect(call.whileInFlight?.facts?.pendingChanges).toEqual(['preset', 'source.dockerfile']);
   });
 });
 
@@ -172,8 +172,8 @@ describe('an app that is taken over with applyImmediately', () => {
   });
 
   it('does not deploy it when the answer to that was lost', () => {
-    const { meanwhile } = callIn(settledStep(hostedApp, { spec: atOnce, memory: taken, shown: withEnvironment() }));
-    const memory = { ...taken, ...meanwhile };
+    const { whileInFlight } = callIn(settledStep(hostedApp, { spec: atOnce, memory: taken, shown: withEnvironment() }));
+    const memory = { ...taken, ...whileInFlight };
 
     expect(inShort(settledStep(hostedApp, { spec: atOnce, memory, shown: withEnvironment() }))).toBe(
       'PATCH /app {"appId":"app_1","image":"r/mine:1"}',

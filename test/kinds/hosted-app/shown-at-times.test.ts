@@ -58,8 +58,8 @@ describe('a field that the service shows at times only', () => {
   it('is in doubt while it shows and is being sent: what it replaces is sent again when it is taken back', () => {
     const options = { spec: fromConfigMap, memory: bound({ port: 8080, 'source.dockerfile': 'FROM scratch' }) };
     const edited = { ...options, configMaps: { 'files/Dockerfile': 'FROM alpine' } };
-    const { meanwhile } = callIn(settledStep(hostedApp, { ...edited, shown: shownApp(withPath) }));
-    const memory = { ...options.memory, ...meanwhile };
+    const { whileInFlight } = callIn(settledStep(hostedApp, { ...edited, shown: shownApp(withPath) }));
+    const memory = { ...options.memory, ...whileInFlight };
 
     expect(memory.applied?.prints['source.dockerfile']).toMatch(
       new RegExp(`^\\?${print('FROM alpine')} .*>${print('FROM scratch')}$`, 'u'),
@@ -74,7 +74,7 @@ describe('a field that the service shows at times only', () => {
     const first = bound({ port: 8080, useImage: false, 'source.dockerfilePath': 'a.Dockerfile' });
     const lost = (memory: Partial<Memory<HostedAppFacts>>, shown: Partial<AppRecord>) => {
       const step = settledStep(hostedApp, { ...options, memory, shown: shownApp(shown) });
-      return { ...memory, ...callIn(step).meanwhile };
+      return { ...memory, ...callIn(step).whileInFlight };
     };
 
     const missing = lost(lost(first, withPath), withPath);

@@ -398,7 +398,7 @@ describe('the access of a member', () => {
       memory: applied(0, 'a'),
     });
 
-    expect(callIn(step).meanwhile).toEqual({ facts: { setAppEnvIds: ['a'], askedAppEnvIds: ['a', 'b'] } });
+    expect(callIn(step).whileInFlight).toEqual({ facts: { setAppEnvIds: ['a'], askedAppEnvIds: ['a', 'b'] } });
   });
 
   it('is sent without a word in status before when it only takes away', () => {
@@ -408,7 +408,7 @@ describe('the access of a member', () => {
       memory: applied(0, 'a', 'b'),
     });
 
-    expect(callIn(step).meanwhile).toBeUndefined();
+    expect(callIn(step).whileInFlight).toBeUndefined();
     expect(callIn(step).committed({})?.facts).toEqual({ setAppEnvIds: ['a'], askedAppEnvIds: ['b'] });
   });
 

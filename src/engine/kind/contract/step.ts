@@ -94,7 +94,7 @@ export interface Call<Facts = unknown> {
    * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown. If
    * the call was certainly not carried out, the earlier values are restored.
    */
-  readonly meanwhile?: Partial<Memory<Facts>>;
+  readonly whileInFlight?: Partial<Memory<Facts>>;
   /**
    * Ids of objects in the service that are locked while this call is sent, so that two Kubernetes objects never send
    * calls for the same id at the same time. The call is not sent if another Kubernetes object holds one of these locks,

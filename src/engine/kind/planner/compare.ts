@@ -356,7 +356,7 @@ function afterAnswer(
  * Builds what is stored in status before an update is sent: fields of which status keeps fingerprints are marked as in
  * doubt. The marks stay until the outcome of the update is known.
  */
-export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'meanwhile'> {
+export function whileInFlight(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'whileInFlight'> {
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
     const how = rememberedAs(plan, pass, field);
@@ -365,7 +365,7 @@ export function meanwhile(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call,
   const facts = plan.requests.supposedOfUpdate?.(now, pass);
   if (fields.length === 0 && facts === undefined) return {};
   return {
-    meanwhile: {
+    whileInFlight: {
       ...(fields.length > 0 && { applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }) }),
       ...(facts !== undefined && { facts }),
     },

@@ -126,7 +126,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) => denied(plan, pass, words, refusal, answeredAt),
-      meanwhile: {
+      whileInFlight: {
         applied: begun(pass.memory.applied, Object.keys(prints), {
           prints,
           wallMs: undefined,

@@ -12,7 +12,7 @@ import {
   compare,
   isSameName,
   leftoverOf,
-  meanwhile,
+  whileInFlight,
   only,
   part,
   sameValue,
@@ -200,7 +200,7 @@ function correct(
       words,
       urgency: isDrift ? 'drift' : 'edit',
       corrects: drifted.filter((field) => field in now),
-      ...meanwhile(plan, pass, now),
+      ...whileInFlight(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
       // If a change takes several calls, count only the last call as a correction. A later read checks whether a
