@@ -58,6 +58,22 @@ export function jittered(ms: number, entropy: Entropy): number {
   return ms * (0.5 + entropy.fraction() / 2);
 }
 
+/** The longest pause that a `Retry-After` header can cause: 15 minutes. */
+export const longestPauseMs = 15 * 60_000;
+
+/**
+ * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date is compared
+ * with `nowMs`, which should be the server's own time; without it, a date is ignored. A past date, zero or a negative
+ * number means one second. Any other text is ignored.
+ */
+export function retryAfterMs(header: string, nowMs = Number.NaN): number | undefined {
+  const value = header.trim();
+  if (value === '') return undefined;
+  const seconds = /^[+-]?\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
+  const ms = seconds === undefined ? Date.parse(value) - nowMs : seconds * 1000;
+  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1000), longestPauseMs);
+}
+
 /**
  * Computes how long to wait before an object is reconciled again after its reconcile failed. The wait grows with each
  * further failure, from half a second to five minutes.
@@ -110,6 +126,12 @@ export class Backoff {
     this.#failures += 1;
     return Math.max(pauseMs, wishMs * (1 + this.#entropy.fraction() / 5));
   }
+}
+
+/** Returns a signal that is aborted after `inMs`, with the reason that `why` returns, unless `cancel` is called first. */
+export function deadline(clock: Clock, inMs: number, why?: () => Error): { signal: AbortSignal; cancel: () => void } {
+  const late = new AbortController();
+  return { signal: late.signal, cancel: clock.after(inMs, () => late.abort(why?.())) };
 }
 
 /**

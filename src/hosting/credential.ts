@@ -21,9 +21,9 @@
  * Why: docs/design/polling-and-budget.md#one-budget-for-each-credential
  */
 import PQueue from 'p-queue';
-import { type Clock, type Entropy, growingMs, jittered } from '../base/time.ts';
+import { type Clock, type Entropy, growingMs, jittered, longestPauseMs } from '../base/time.ts';
 import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engine/ports.ts';
-import { type Seen, type ExchangeOptions, type Transport, isThrottled, longestPauseMs } from './wire/transport.ts';
+import { type Seen, type ExchangeOptions, type Transport, isThrottled } from './wire/transport.ts';
 
 /**
  * While the service refuses a token, single requests test whether it accepts the token again. The pause between two tests grows

@@ -24,8 +24,9 @@
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { answerInTime } from './client/failure.ts';
 import type { KubeWire } from './client/parse.ts';
-import { microTime, inTime, type Moment, momentOf, pause } from '../base/time.ts';
+import { microTime, type Moment, momentOf, pause } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type Resource } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { isOlderVersion, isRecord } from '../base/json.ts';
@@ -289,12 +290,8 @@ export class LeaseElection implements Leadership {
     return this.#patiently('writing the lease', sent);
   }
 
-  async #patiently<Answer>(what: string, request: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
-    const patienceMs = this.#patienceMs();
-    const answer = await inTime(this.#options.clock, patienceMs, request, signal);
-    if (answer === undefined)
-      throw new KubeError('unavailable', `${what}: no answer from the API server within ${patienceMs} ms`);
-    return answer.value;
+  #patiently<Answer>(what: string, request: Promise<Answer>, signal?: AbortSignal): Promise<Answer> {
+    return answerInTime(this.#options.clock, this.#patienceMs(), { what, request, signal });
   }
 
   /**

@@ -32,7 +32,7 @@ import {
 } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
-import { GarbledError, TooLargeError } from './client/failure.ts';
+import { answerInTime, GarbledError, TooLargeError } from './client/failure.ts';
 import { isOlderVersion } from '../base/json.ts';
 
 /** The page size, deadlines and pauses of a reflector in production. */
@@ -270,14 +270,11 @@ export class Reflector {
     if (this.#seen !== undefined && isOlderVersion(resourceVersion, this.#seen)) throw new Relist('rewind');
   }
 
-  async #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
+  #page(limit: number, next: string | undefined): ReturnType<KubeApi['list']> {
     const { api, resource, clock } = this.#options;
-    const asked = api.list(resource, { ...selectionOf(this.#options), limit, continue: next });
-    const { pageMs } = this.#pace;
-    const page = await inTime(clock, pageMs, asked, this.#stop.signal);
-    if (page === undefined)
-      throw new KubeError('unavailable', `listing ${resource.plural}: no answer within ${pageMs} ms`);
-    return page.value;
+    const request = api.list(resource, { ...selectionOf(this.#options), limit, continue: next });
+    const what = `listing ${resource.plural}`;
+    return answerInTime(clock, this.#pace.pageMs, { what, request, signal: this.#stop.signal });
   }
 
   /** Watches until the stream ends; returns true if the stream lasted until its timeout. */

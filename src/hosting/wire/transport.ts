@@ -6,7 +6,7 @@
  * may send a call once more. An error is thrown only for a bug. One table maps each response, and a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, deadline, retryAfterMs } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
 import { errorTextOf, longestMessage, saysNo, wordsFrom, Id, Text, id, parsed, time } from '../api/endpoint.ts';
@@ -150,13 +150,12 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
  * `callMs`, and a read after a third of this time.
  */
 export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
-  return async (request, { mayStart, deadline = Number.POSITIVE_INFINITY } = {}) => {
+  return async (request, { mayStart, deadline: latest = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
     if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
     const limitMs = request.effect === 'read' ? callMs / 3 : callMs;
-    const inMs = Math.max(0, Math.min(limitMs, deadline - clock.monotonic()));
-    const late = new AbortController();
-    const cancel = clock.after(inMs, () => late.abort());
+    const inMs = Math.max(0, Math.min(limitMs, latest - clock.monotonic()));
+    const { signal, cancel } = deadline(clock, inMs);
     let sent = false;
     let bug: { readonly cause: unknown } | undefined;
     const start = (): string | undefined => {
@@ -169,13 +168,11 @@ export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: 
         return 'the last check before sending the request failed';
       }
     };
-    const outcome = await wire(wireRequest(target, request, { start, signal: late.signal })).finally(cancel);
+    const outcome = await wire(wireRequest(target, request, { start, signal })).finally(cancel);
     if (bug !== undefined) throw new Error('the last check before sending the request failed', bug);
     if ('status' in outcome) return seenOf(target, request, outcome, clock.wall());
     const { failed } = outcome;
-    const message = late.signal.aborted
-      ? `no answer from the service within ${Math.round(inMs / 1000)} s`
-      : outcome.message;
+    const message = signal.aborted ? `no answer from the service within ${Math.round(inMs / 1000)} s` : outcome.message;
     return sent ? { was: 'lost', message } : { was: 'notSent', hostNotAllowed: failed === 'hostNotAllowed', message };
   };
 }
@@ -287,26 +284,6 @@ export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outco
 /** Returns why a page of a list could not be read; undefined when the page was read. */
 export function problemOf(seen: Seen): ReadProblem['why'] | undefined {
   return seen.was === 'notSent' && seen.hostNotAllowed ? 'hostNotAllowed' : table[rowOf(seen)].problem;
-}
-
-// ---- the header Retry-After ------------------------------------------------------------------------------------
-//
-// In this header the service says how long the operator has to wait before its next request.
-
-/** The longest pause that a `Retry-After` header can cause: 15 minutes. */
-export const longestPauseMs = 15 * 60_000;
-
-/**
- * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date is compared with the
- * service's own clock, if the response shows its time. A past date, zero or a negative number means one second. Any other text is
- * ignored.
- */
-export function retryAfterMs(header: string, nowMs: number): number | undefined {
-  const value = header.trim();
-  if (value === '') return undefined;
-  const seconds = /^[+-]?\d+(\.\d+)?$/.test(value) ? Number(value) : undefined;
-  const ms = seconds === undefined ? Date.parse(value) - nowMs : seconds * 1000;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(ms, 1000), longestPauseMs);
 }
 
 // ---- secrets in answers (why: docs/design/secrets-and-redaction.md) --------------------------------------------

@@ -5,10 +5,10 @@
  * the text of the message. `sanitize` cleans the server's messages before people see them.
  */
 import { z } from 'zod';
+import { type Clock, inTime, retryAfterMs } from '../../base/time.ts';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
 
 const longestMessage = 300;
-const longestRetryMs = 15 * 60_000;
 
 /**
  * Thrown when a response from the API server cannot be parsed. The request may have been carried out all the same. Sending it
@@ -47,7 +47,7 @@ export function refusalOf(answer: ApiAnswer, what: string, patched = false): Kub
   const body = statusBodyOf(answer.text);
   const said = sanitize(body?.message ?? '');
   const message = `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}`;
-  const retryInMs = retryMsOf(answer.retryAfter);
+  const retryInMs = retryAfterMs(answer.retryAfter ?? '');
   return new KubeError(reasonOf(answer.status, body, patched), message, retryInMs === undefined ? {} : { retryInMs });
 }
 
@@ -57,6 +57,18 @@ export function silenceOf(cause: unknown, what: string, server = 'the API server
   const code = codeOf(cause);
   const detail = code === undefined ? '' : ` (${code})`;
   return new KubeError('unavailable', `${what}: no answer from ${server}${detail}`, { cause });
+}
+
+/** Waits for the answer to a request; throws a `KubeError` if it takes longer than `inMs`. */
+export async function answerInTime<Answer>(
+  clock: Clock,
+  inMs: number,
+  { what, request, signal }: { what: string; request: Promise<Answer>; signal?: AbortSignal | undefined },
+): Promise<Answer> {
+  const answer = await inTime(clock, inMs, request, signal);
+  if (answer === undefined)
+    throw new KubeError('unavailable', `${what}: no answer from the API server within ${inMs} ms`);
+  return answer.value;
 }
 
 /**
@@ -115,11 +127,6 @@ function statusBodyOf(json: string): StatusBody | undefined {
   } catch {
     return undefined;
   }
-}
-
-function retryMsOf(header: string | undefined): number | undefined {
-  if (header === undefined || !/^[0-9]{1,9}$/.test(header)) return undefined;
-  return Math.min(Number(header) * 1000, longestRetryMs);
 }
 
 /** Returns the error code of a transport failure. The failure's message is not used, since it might quote what was sent. */

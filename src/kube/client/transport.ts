@@ -8,7 +8,7 @@
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
-import type { Clock } from '../../base/time.ts';
+import { type Clock, deadline } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError, type ServerDate } from '../../engine/ports.ts';
@@ -111,16 +111,14 @@ export class KubeTransport {
   }
 
   async #once(call: ApiCall): Promise<{ access: KubeAccess; answer: ApiAnswer }> {
-    const late = new AbortController();
-    const unavailable = (why: string): KubeError => new KubeError('unavailable', `${call.what}: ${why}`);
     const { requestMs, responseBytes } = this.limits;
-    const cancel = this.#clock.after(requestMs, () =>
-      late.abort(unavailable(`no answer from the API server within ${requestMs} ms`)),
-    );
+    const late = () =>
+      new KubeError('unavailable', `${call.what}: no answer from the API server within ${requestMs} ms`);
+    const { signal, cancel } = deadline(this.#clock, requestMs, late);
     try {
       const { access, connections } = await this.#dial(call);
       const received = await collect(connections.requests, this.#options(call, access), {
-        signal: late.signal,
+        signal,
         mostBytes: responseBytes,
         tooLarge: () => new TooLargeError(call.what, responseBytes),
       });

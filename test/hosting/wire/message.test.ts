@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { errorTextOf, wordsFrom } from '../../../src/hosting/api/endpoint.ts';
-import { retryAfterMs } from '../../../src/hosting/wire/transport.ts';
+import { retryAfterMs } from '../../../src/base/time.ts';
 
 describe('the short text of an error body', () => {
   it.each([

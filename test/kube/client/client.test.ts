@@ -180,11 +180,8 @@ describe('the client', () => {
 
   const waits: readonly (readonly [string, number | undefined])[] = [
     ['1', 1_000],
-    ['0', 0],
     ['86400', 900_000],
-    ['-5', undefined],
     ['soon', undefined],
-    ['1.5', undefined],
     ['', undefined],
   ];
 
