@@ -4,21 +4,21 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { collections } from './areas.ts';
+import { collections } from './service/areas.ts';
 import { BadOption } from './bad-option.ts';
-import { type ClockMode, Clockwork, virtualStart } from './clockwork.ts';
+import { type ClockMode, Clockwork, virtualStart } from './service/clockwork.ts';
 import { controlPrefix, controlSurface, longestControlBody } from './control/routes.ts';
 import { shownCommit, shownRequest } from './control/routes.ts';
 import { addressOf, type HttpRequest, longestBody, type Reply, type Stream } from './http/exchange.ts';
-import { faults } from './public/faults.ts';
+import { faults } from './service/faults.ts';
 import type { Journal, KeptState } from './store/journal.ts';
 import { servePage } from './page/serve.ts';
 import { publicInterface, publicPrefix } from './public/interface.ts';
-import { changeReadings, defaultReadings, type Readings } from './readings.ts';
+import { changeReadings, defaultReadings, type Readings } from './store/readings.ts';
 import type { Collection } from './store/collection.ts';
 import { type SavedWorld, settings } from './store/saved.ts';
 import { Store, timers } from './store/store.ts';
-import { namedWorld, type StartWorld } from './worlds.ts';
+import { namedWorld, type StartWorld } from './service/worlds.ts';
 
 /** The options of a simulator. Each option has a default. */
 export interface SimulatorOptions {

@@ -1,10 +1,10 @@
 import { readFileSync, statSync } from 'node:fs';
 
-import { collectionNames } from './areas.ts';
+import { collectionNames } from './service/areas.ts';
 import { BadOption } from './bad-option.ts';
-import { listen, type ListenOptions } from './http/listen.ts';
+import { listen, type ListenOptions } from './listen.ts';
 import { Journal, readState } from './store/journal.ts';
-import type { StartWorld } from './worlds.ts';
+import type { StartWorld } from './service/worlds.ts';
 import { lock } from './store/lock.ts';
 import { savedWorld, type SavedWorld } from './store/saved.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts';

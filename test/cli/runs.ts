@@ -27,7 +27,7 @@ import { operatorNamespace, wordOf } from '../../src/config.ts';
 import { withPart } from '../../src/crd/text.ts';
 import { appEnvironment } from '../../src/kinds/app-environment/app-environment.ts';
 import { leaseResource } from '../../src/kube/lease.ts';
-import { listen } from '../../src/simulator/http/listen.ts';
+import { listen } from '../../src/simulator/listen.ts';
 import { InProcess, namespace } from '../support/in-process.ts';
 import { clusterOf } from './support/in-memory.ts';
 

@@ -2,24 +2,31 @@
  * Serves the simulator's control API under /_sim. It accepts only requests whose Host header is a loopback address, because a website could
  * point its own host name at 127.0.0.1 (DNS rebinding), and it refuses requests from web pages of another origin.
  */
-import { addressed, type AreaAnswer, carriesBody, control, type ControlCall, type ControlRoute } from '../area.ts';
-import { nothing, ok } from '../area.ts';
-import { areas, collectionNames, publicRoutes } from '../areas.ts';
-import type { Clockwork } from '../clockwork.ts';
+import {
+  addressed,
+  type AreaAnswer,
+  carriesBody,
+  control,
+  type ControlCall,
+  type ControlRoute,
+} from '../service/area.ts';
+import { nothing, ok } from '../service/area.ts';
+import { areas, collectionNames, publicRoutes } from '../service/areas.ts';
+import type { Clockwork } from '../service/clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, type HttpRequest, type Reply } from '../http/exchange.ts';
 import type { Stream } from '../http/exchange.ts';
 import { type BodyFields, fields, must, number, object, optional, queryNumber } from '../http/fields.ts';
 import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
-import { routeFor } from '../http/router.ts';
+import { routeFor } from '../service/router.ts';
 import { accountRoutes, tokenRoutes } from './accounts.ts';
 import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
-import { effects, faultRoutes } from '../public/faults.ts';
-import { changeReadings, everyReading } from '../readings.ts';
+import { effects, faultRoutes } from '../service/faults.ts';
+import { changeReadings, everyReading } from '../store/readings.ts';
 import type { PackedLog } from '../store/packed-log.ts';
 import type { LoggedRequest } from '../store/requests.ts';
 import { type Commit, savedWorld, settings } from '../store/saved.ts';
-import type { StartWorld } from '../worlds.ts';
+import type { StartWorld } from '../service/worlds.ts';
 
 /**
  * A control route that reads or changes the whole simulator, such as its clock. Its handler is not run in a transaction, but opens

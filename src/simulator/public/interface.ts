@@ -4,18 +4,18 @@
  * request (400, 413) are checked, and the handler runs in a transaction. A fault may change or replace the response. The client receives it
  * only after all changes are on disk.
  */
-import { authenticate, requireScopes } from '../accounts/access.ts';
-import { type AreaCall, type Caller, carriesBody, type Route } from '../area.ts';
-import { publicRoutes } from '../areas.ts';
-import type { Clockwork } from '../clockwork.ts';
+import { authenticate, requireScopes } from '../service/accounts/access.ts';
+import { type AreaCall, type Caller, carriesBody, type Route } from '../service/area.ts';
+import { publicRoutes } from '../service/areas.ts';
+import type { Clockwork } from '../service/clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, bytesOf, type HttpRequest } from '../http/exchange.ts';
 import type { Reply, Stream } from '../http/exchange.ts';
-import { type FaultEffect, faults, effectName, takeFault } from './faults.ts';
+import { type FaultEffect, faults, effectName, takeFault } from '../service/faults.ts';
 import { RateLimit } from './rate.ts';
 import { invalid, notFound, refusalFor, type RequestRefusal } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';
-import { routeFor } from '../http/router.ts';
-import { bodyText, errorBody } from './shape.ts';
+import { routeFor } from '../service/router.ts';
+import { bodyText, errorBody } from '../service/shape.ts';
 
 /** The path prefix of the public API. */
 export const publicPrefix = '/api/public/v1';

@@ -1,4 +1,4 @@
-import type { Readings } from '../readings.ts';
+import type { Readings } from '../store/readings.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 
 const windowMs = 1000;

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 
-import type { Readings } from '../readings.ts';
+import type { Readings } from './readings.ts';
 import { type AnyCollection, collection, type Collection, type Rows, Table } from './collection.ts';
 import { PackedLog } from './packed-log.ts';
 import { RecentChanges } from './recent.ts';

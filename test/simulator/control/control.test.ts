@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { everyReading } from '../../../src/simulator/readings.ts';
+import { everyReading } from '../../../src/simulator/store/readings.ts';
 import { alert, box, type Box, contactPoint } from '../box.ts';
 
 const day = 24 * 3_600_000;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
-import { authenticate } from '../../../src/simulator/accounts/access.ts';
-import { areas } from '../../../src/simulator/areas.ts';
-import type { Route } from '../../../src/simulator/area.ts';
+import { authenticate } from '../../../src/simulator/service/accounts/access.ts';
+import { areas } from '../../../src/simulator/service/areas.ts';
+import type { Route } from '../../../src/simulator/service/area.ts';
 import type { BodyFields } from '../../../src/simulator/http/fields.ts';
-import { contactPointTypes } from '../../../src/simulator/contact-points/contact-point.ts';
+import { contactPointTypes } from '../../../src/simulator/service/contact-points/contact-point.ts';
 import { type fill, forms } from '../../../src/simulator/page/forms/fill.ts';
 import type { Form } from '../../../src/simulator/page/forms/form.ts';
 import { alert, box, type Box, contactPoint, type Json, type Seen } from '../box.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { collectionNames } from '../../../src/simulator/areas.ts';
+import { collectionNames } from '../../../src/simulator/service/areas.ts';
 import { Journal, readState } from '../../../src/simulator/store/journal.ts';
 import { startSimulator } from '../../../src/simulator/start.ts';
 import { box, contactPoint } from '../box.ts';

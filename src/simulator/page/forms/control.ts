@@ -1,10 +1,10 @@
-import { accounts, memberships, regions, tokens } from '../../accounts/records.ts';
-import { alerts } from '../../alerts/alert.ts';
-import { apps } from '../../apps/app.ts';
-import { contactPoints } from '../../contact-points/contact-point.ts';
-import { configurations } from '../../disaster/rows.ts';
-import { environments } from '../../environments/environment.ts';
-import { everyReading } from '../../readings.ts';
+import { accounts, memberships, regions, tokens } from '../../service/accounts/records.ts';
+import { alerts } from '../../service/alerts/alert.ts';
+import { apps } from '../../service/apps/app.ts';
+import { contactPoints } from '../../service/contact-points/contact-point.ts';
+import { configurations } from '../../service/disaster/rows.ts';
+import { environments } from '../../service/environments/environment.ts';
+import { everyReading } from '../../store/readings.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const anEnvironment = 'id*@environments';

@@ -1,4 +1,4 @@
-import { carriesBody } from '../../area.ts';
+import { carriesBody } from '../../service/area.ts';
 import { type BodyFields, object, optional, required, text } from '../../http/fields.ts';
 import { notFound } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';

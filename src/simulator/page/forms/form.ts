@@ -1,11 +1,11 @@
-import { everyScope, memberships, tokens } from '../../accounts/records.ts';
-import { durations, metricNames, queryRanges } from '../../alerts/alert.ts';
-import { creatablePresets, knownPresets } from '../../apps/presets.ts';
-import { addressed, type Method } from '../../area.ts';
-import { areas, collections } from '../../areas.ts';
-import { contactPointTypes } from '../../contact-points/contact-point.ts';
-import { PHASES } from '../../disaster/durations.ts';
-import { catalog } from '../../solutions/installation.ts';
+import { everyScope, memberships, tokens } from '../../service/accounts/records.ts';
+import { durations, metricNames, queryRanges } from '../../service/alerts/alert.ts';
+import { creatablePresets, knownPresets } from '../../service/apps/presets.ts';
+import { addressed, type Method } from '../../service/area.ts';
+import { areas, collections } from '../../service/areas.ts';
+import { contactPointTypes } from '../../service/contact-points/contact-point.ts';
+import { PHASES } from '../../service/disaster/durations.ts';
+import { catalog } from '../../service/solutions/installation.ts';
 import type { Collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
 

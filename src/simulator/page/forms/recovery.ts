@@ -1,9 +1,14 @@
-import { accounts } from '../../accounts/records.ts';
-import { selectablePoints } from '../../disaster/copies.ts';
-import type { Configuration, RecoveryPoint, TargetNames } from '../../disaster/model.ts';
-import { configurationOf, configurations, protectionOf, type StoredConfiguration } from '../../disaster/rows.ts';
-import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../disaster/source.ts';
-import { type Environment, environments } from '../../environments/environment.ts';
+import { accounts } from '../../service/accounts/records.ts';
+import { selectablePoints } from '../../service/disaster/copies.ts';
+import type { Configuration, RecoveryPoint, TargetNames } from '../../service/disaster/model.ts';
+import {
+  configurationOf,
+  configurations,
+  protectionOf,
+  type StoredConfiguration,
+} from '../../service/disaster/rows.ts';
+import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../service/disaster/source.ts';
+import { type Environment, environments } from '../../service/environments/environment.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
 
 const journaled = `accountId*@accounts,configurationId*@configurations,expectedGeneration#*<configurationId,requestId*`;

@@ -1,11 +1,11 @@
-import { credentials, memberships, regions } from '../../accounts/records.ts';
-import { alerts, metricNames, metricThresholds } from '../../alerts/alert.ts';
-import { appNamed, apps, kindOf } from '../../apps/app.ts';
-import { isDatabase, versionsOf } from '../../apps/presets.ts';
-import { type ConfigType, contactPoints, contactPointTypes } from '../../contact-points/contact-point.ts';
-import { isBuiltFromGit } from '../../environments/deployment.ts';
-import { contents, type Environment, environments } from '../../environments/environment.ts';
-import { catalog } from '../../solutions/installation.ts';
+import { credentials, memberships, regions } from '../../service/accounts/records.ts';
+import { alerts, metricNames, metricThresholds } from '../../service/alerts/alert.ts';
+import { appNamed, apps, kindOf } from '../../service/apps/app.ts';
+import { isDatabase, versionsOf } from '../../service/apps/presets.ts';
+import { type ConfigType, contactPoints, contactPointTypes } from '../../service/contact-points/contact-point.ts';
+import { isBuiltFromGit } from '../../service/environments/deployment.ts';
+import { contents, type Environment, environments } from '../../service/environments/environment.ts';
+import { catalog } from '../../service/solutions/installation.ts';
 import type { World } from '../../store/store.ts';
 import { type Form, type FormChoice, type FormPlace, formsOf, type FormValues } from './form.ts';
 
