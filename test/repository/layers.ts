@@ -104,29 +104,46 @@ function readsEnvironment(path: string, source: string): boolean {
   );
 }
 
-/** The rooms of the engine, floor by floor from below: a room may use those on lower floors, and no other. */
-export const floors: readonly (readonly string[])[] = [
-  ['ports.ts'],
-  ['kind/'],
-  ['options.ts', 'queue.ts', 'objects/'],
-  ['account/'],
-  ['context/'],
-  ['call.ts'],
-  ['reconcile.ts'],
-  ['engine.ts'],
-];
+/** The rooms of two folders, floor by floor from below: a room may use those on lower floors of its folder, and no other. */
+export const floors = {
+  engine: [
+    ['ports.ts'],
+    ['kind/'],
+    ['options.ts', 'queue.ts', 'objects/'],
+    ['account/'],
+    ['context/'],
+    ['call.ts'],
+    ['reconcile.ts'],
+    ['engine.ts'],
+  ],
+  simulator: [
+    ['http/', 'bad-option.ts'],
+    ['store/'],
+    ['service/'],
+    ['public/', 'page/'],
+    ['control/'],
+    ['simulator.ts'],
+    ['listen.ts'],
+    ['start.ts'],
+    ['main.ts'],
+  ],
+} as const satisfies Record<string, readonly (readonly string[])[]>;
 
-/** Imports in the engine, of types as well, that go up a floor or across one. */
+/** Imports between the rooms of one folder, of types as well, that go up a floor or across one. */
 export function upwards(files: ReadonlyMap<string, string>): readonly string[] {
-  const floorOf = (path: string) =>
-    floors.findIndex((rooms) => rooms.some((room) => path.startsWith(`engine/${room}`)));
-  const roomOf = (path: string) => path.split('/')[1] ?? '';
-  return [...files].flatMap(([path, source]) => {
-    if (!path.startsWith('engine/')) return [];
-    return importsOf(source).flatMap(({ from }) => {
-      const target = from.startsWith('.') ? new URL(from, `file:///${path}`).pathname.slice(1) : '';
-      if (!target.startsWith('engine/') || roomOf(target) === roomOf(path)) return [];
-      return floorOf(target) < floorOf(path) ? [] : [`${path} may not import ${target}: it is not on a lower floor`];
+  return Object.entries(floors).flatMap(([folder, levels]) => {
+    const isInside = (path: string) => path.startsWith(`${folder}/`);
+    const roomOf = (path: string) => path.split('/')[1] ?? '';
+    const floorOf = (path: string) =>
+      levels.findIndex((rooms) => rooms.some((room: string) => room.replace('/', '') === roomOf(path)));
+    return [...files].flatMap(([path, source]) => {
+      if (!isInside(path)) return [];
+      if (floorOf(path) < 0) return [`${path} is on no floor`];
+      return importsOf(source).flatMap(({ from }) => {
+        const target = from.startsWith('.') ? new URL(from, `file:///${path}`).pathname.slice(1) : '';
+        if (!isInside(target) || roomOf(target) === roomOf(path)) return [];
+        return floorOf(target) < floorOf(path) ? [] : [`${path} may not import ${target}: it is not on a lower floor`];
+      });
     });
   });
 }

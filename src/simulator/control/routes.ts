@@ -1,16 +1,9 @@
 /**
- * Serves the simulator's control API under /_sim. It accepts only requests whose Host header is a loopback address, because a website could
- * point its own host name at 127.0.0.1 (DNS rebinding), and it refuses requests from web pages of another origin.
+ * Serves the simulator's control API under /_sim, to this machine only: it refuses a request whose Host header is not a loopback address,
+ * and requests from web pages of another origin.
  */
-import {
-  addressed,
-  type AreaAnswer,
-  carriesBody,
-  control,
-  type ControlCall,
-  type ControlRoute,
-} from '../service/area.ts';
-import { nothing, ok } from '../service/area.ts';
+import { addressed, type AreaAnswer, carriesBody, control, nothing, ok } from '../service/area.ts';
+import type { ControlCall, ControlRoute } from '../service/area.ts';
 import { areas, collectionNames, publicRoutes } from '../service/areas.ts';
 import type { Clockwork } from '../service/clockwork.ts';
 import { addressOf, answered, type Answered, bodyOf, type HttpRequest, type Reply } from '../http/exchange.ts';
@@ -19,6 +12,7 @@ import { type BodyFields, fields, must, number, object, optional, queryNumber } 
 import { invalid, refusalFor, RequestRefusal, taken } from '../http/refusal.ts';
 import { routeFor } from '../service/router.ts';
 import { accountRoutes, tokenRoutes } from './accounts.ts';
+import { json, refused, requireLoopback } from '../http/local.ts';
 import { fill, forms } from '../page/forms/fill.ts';
 import { viewOf } from '../page/view.ts';
 import { effects, faultRoutes } from '../service/faults.ts';
@@ -77,27 +71,6 @@ export function controlSurface(parts: ControlParts): (request: HttpRequest) => P
     await clockwork.durable();
     return reply;
   };
-}
-
-/** Fails with 403 if the Host header of a request is not a loopback address, or if a web page of another origin sent the request. */
-export function requireLoopback(request: HttpRequest): void {
-  const host = request.headers['host'] ?? '';
-  const name = host.replace(/:\d+$/, '').toLowerCase();
-  if (name !== 'localhost' && name !== '[::1]' && !/^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(name))
-    throw new RequestRefusal(403, 'the control API answers only requests whose Host header is a loopback address');
-  const origin = request.headers['origin'];
-  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`)
-    throw new RequestRefusal(403, 'web pages of another origin get no answer');
-}
-
-function json(status: number, body: unknown): Answered {
-  return answered(status, JSON.stringify(body), { 'content-type': 'application/json' });
-}
-
-/** Builds the error response of the control API (/_sim) for a refused request. */
-export function refused(refusal: RequestRefusal): Answered {
-  const answer = json(refusal.status, { error: refusal.message, ...refusal.kept });
-  return { ...answer, headers: { ...answer.headers, ...refusal.headers } };
 }
 
 const longestAdvanceMs = 10 * 366 * 24 * 3_600_000;

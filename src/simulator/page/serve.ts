@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
-import { refused, requireLoopback } from '../control/routes.ts';
 import { answered, type Answered, type HttpRequest } from '../http/exchange.ts';
+import { refused, requireLoopback } from '../http/local.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
