@@ -1,6 +1,6 @@
 import { type Area, control, route } from '../area.ts';
 import type { World } from '../../store/store.ts';
-import { circumstances, snapshots } from './calls/bodies.ts';
+import { circumstances, snapshots } from './bodies.ts';
 import { takeSnapshots, tellConfiguration } from './calls/control.ts';
 import { activate, configure, discardActivation, reset, validate } from './calls/requests.ts';
 import { points, protections, sources } from './calls/lists.ts';

@@ -1,6 +1,6 @@
 // Defines the stored state of disaster readiness as plain JSON. Times are milliseconds since 1970. Values that follow from other values,
 // such as the readiness, are not stored; each request computes them.
-import type { AskedSettings, Circumstances } from './calls/bodies.ts';
+import type { AskedSettings, Circumstances } from './bodies.ts';
 import type { OperationKind, Phase } from './durations.ts';
 import type { sourceOf } from './source.ts';
 

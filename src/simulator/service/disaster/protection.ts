@@ -3,7 +3,7 @@ import { credentials } from '../accounts/records.ts';
 import type { Environment } from '../environments/environment.ts';
 import { rejected, rejectIf } from '../shape.ts';
 import type { World } from '../../store/store.ts';
-import type { AskedNames, AskedSettings } from './calls/bodies.ts';
+import type { AskedNames, AskedSettings } from './bodies.ts';
 import { DAY, HOUR, MINUTE } from './durations.ts';
 import { withoutToldReadiness } from './copies.ts';
 import type { Configuration, ConfigurationSettings, Happening, RetainedSource, Standby } from './model.ts';

@@ -3,7 +3,7 @@
 import { found } from '../../http/refusal.ts';
 import { date, rejected, rejectIf } from '../shape.ts';
 import type { World } from '../../store/store.ts';
-import type { activateBody } from './calls/bodies.ts';
+import type { activateBody } from './bodies.ts';
 import { stepLengthMs } from './durations.ts';
 import { caughtUp, protectedPoint, selectablePoints } from './copies.ts';
 import type { Configuration, Happening, Operation, Pinned, RecoveryPoint, TargetNames } from './model.ts';

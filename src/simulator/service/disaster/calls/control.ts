@@ -9,7 +9,7 @@ import { busyOperation, end, enter, happened } from '../operations.ts';
 import { beginCheckCleanup, completeCheck, completeEnrollment, promote, returnToProtection } from '../progress.ts';
 import { step } from '../progress.ts';
 import { configurationOf, disksOf, keep, retainedDisks } from '../rows.ts';
-import type { Circumstances, snapshots } from './bodies.ts';
+import type { Circumstances, snapshots } from '../bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**

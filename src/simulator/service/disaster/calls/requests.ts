@@ -15,8 +15,8 @@ import { callId, configurationOf, configurations, journaledCalls, keep, protecti
 import { acceptActivation, acceptDiscard, fence, ownedDestinations } from '../rules.ts';
 import { pointFor, refusedAtAll, refusedDiscard, refusedReset, refusedValidation, wiped } from '../rules.ts';
 import { environmentIn } from '../source.ts';
-import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from './bodies.ts';
-import { discardBody, resetBody, validateBody } from './bodies.ts';
+import { activateBody, type AskedNames, type AskedSettings, configureBody, type ConfigureItem } from '../bodies.ts';
+import { discardBody, resetBody, validateBody } from '../bodies.ts';
 import { receiptItem } from './items.ts';
 
 /**

@@ -1,9 +1,9 @@
 // Validates the bodies of disaster-readiness requests. Looks only at the body, not at stored data, and rejects unknown fields at every
 // level.
-import { type BodyFields, choice, fields, flag, list, must, number } from '../../../http/fields.ts';
-import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../../http/fields.ts';
-import { invalid } from '../../../http/refusal.ts';
-import { PHASES } from '../durations.ts';
+import { type BodyFields, choice, fields, flag, list, must, number } from '../../http/fields.ts';
+import { onlyTrue, orNull, type ReadFields, type Reads, text } from '../../http/fields.ts';
+import { invalid } from '../../http/refusal.ts';
+import { PHASES } from './durations.ts';
 
 const names = { envName: text({ min: 0 }), createNewApp: flag, appName: text({ min: 0 }) };
 
