@@ -1,13 +1,7 @@
 import { accountNamed } from '../service/accounts/access.ts';
 import { accountFields, accounts, credentialFields, credentials, everyScope } from '../service/accounts/records.ts';
-import {
-  membershipFields,
-  type MembershipRecord,
-  memberships,
-  regions,
-  supportFields,
-} from '../service/accounts/records.ts';
-import { type Token, tokens } from '../service/accounts/records.ts';
+import { membershipFields, type MembershipRecord, memberships, regions } from '../service/accounts/records.ts';
+import { supportFields, type Token, tokens } from '../service/accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../service/area.ts';
 import { regionNamed } from '../service/environments/environment.ts';
 import { choice, fields, flag, list, must, orNull, present, type ReadFields, text } from '../http/fields.ts';

@@ -1,12 +1,8 @@
 import { accounts } from '../../service/accounts/records.ts';
 import { selectablePoints } from '../../service/disaster/copies.ts';
 import type { Configuration, RecoveryPoint, TargetNames } from '../../service/disaster/model.ts';
-import {
-  configurationOf,
-  configurations,
-  protectionOf,
-  type StoredConfiguration,
-} from '../../service/disaster/rows.ts';
+import { configurationOf, configurations } from '../../service/disaster/rows.ts';
+import { protectionOf, type StoredConfiguration } from '../../service/disaster/rows.ts';
 import { eligibleDestinations, environmentIn, sourceOf, unsupportedReasons } from '../../service/disaster/source.ts';
 import { type Environment, environments } from '../../service/environments/environment.ts';
 import { type Form, type FormPlace, type FormValues, formsOf } from './form.ts';
