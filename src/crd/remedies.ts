@@ -180,7 +180,7 @@ const aspects = {
   UnknownState:
     "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",
   NotDisclosed:
-    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; edits of the DisasterProtection wait until you delete the RecoveryActivation. Otherwise do nothing.",
+    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; edits of the DisasterProtection wait until you delete the RecoveryActivation. If it is a SolutionInstallation, do what the message says. Otherwise do nothing.",
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: "Wait for the first snapshot. If no snapshot comes, check the protection in the service's console.",
@@ -225,7 +225,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
   ...only(['DisasterProtection'], 'NotProtected', 'NotEligible'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
-  ...only(['DisasterProtection', 'RecoveryActivation'], 'NotDisclosed'),
+  ...only(['DisasterProtection', 'RecoveryActivation', 'SolutionInstallation'], 'NotDisclosed'),
   ...only(recovery, 'OperationInProgress', 'CleanupPending', 'AlreadyActivated'),
   ...only(recovery, 'ActivationUnavailable', 'UnknownState'),
   ...only(requests, 'InProgress', 'Accepted', 'NotSent', 'Succeeded', 'OperationFailed', 'Superseded'),

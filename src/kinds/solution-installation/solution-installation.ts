@@ -142,12 +142,17 @@ function postInstall(pass: SolutionPass): OwnCondition {
   if (complete === undefined) {
     return pending.unknown('ReadingService', 'the service has not answered yet');
   }
-  if (pass.memory.ownership === 'Presumed' && !isDone(pass)) {
-    const message = `the outcome of the installation is not known, and status may lack a note that asks you to do a further step; look for the note in the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
-    return pending.unknown('Presumed', message);
-  }
-  if (postInstallNote === undefined || isDone(pass)) {
-    return pending.no('NothingToDo', 'status names no further step');
+  if (isDone(pass))
+    return pending.no('NothingToDo', `the annotation ${doneAnnotation} says that nothing is left to do`);
+  const look = `status may lack a note that asks you to do a further step; look for the note in the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
+  if (pass.memory.ownership === 'Presumed')
+    return pending.unknown('Presumed', `the outcome of the installation is not known, and ${look}`);
+  if (postInstallNote === undefined) {
+    const hasSecret = pass.spec.inputs?.some(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined) === true;
+    const why = 'an input comes from a Secret, so that the texts of the response are not shown';
+    return hasSecret
+      ? pending.unknown('NotDisclosed', `${why}: ${look}`)
+      : pending.no('NothingToDo', 'status names no further step');
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);

@@ -85,6 +85,7 @@ describe('SolutionInstallation in a world', () => {
 
       expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
       expect(statusOf(world, 'SolutionInstallation', 's')['postInstallNote']).toBeUndefined();
+      expect(conditionOf(world, 'SolutionInstallation', 's', 'PostInstallPending')).toBe('Unknown/NotDisclosed');
       for (const trace of ['hunter', 'MIIE', 'ADANBgk', btoa(key).slice(0, 12)]) expect(written).not.toContain(trace);
       expect(written).not.toContain('x.example');
     }
