@@ -408,7 +408,12 @@ export function programPlaces(environment: Environment = env): ProgramPlaces {
   };
 }
 
-/** Makes the environment for a child process: the environment of this process with some variables added. */
-export function environmentWith(extra: Readonly<Record<string, string>>): Record<string, string | undefined> {
-  return { ...env, ...extra };
+type Variables = Readonly<Record<string, string>>;
+
+/**
+ * Makes the environment for a child process: the environment of this process with the variables in `extra`, and with those
+ * in `usual` that this process does not have.
+ */
+export function environmentWith(extra: Variables, usual: Variables = {}): Record<string, string | undefined> {
+  return { ...usual, ...env, ...extra };
 }

@@ -11,7 +11,7 @@ const answerMs = 2000;
 
 /**
  * Makes Go programs collect garbage only when the heap has grown by 400 percent. The default of 100 costs the API server much
- * CPU time. A higher value costs memory, up to GOMEMLIMIT.
+ * CPU time. A higher value costs memory, up to GOMEMLIMIT; set this variable higher for tens of thousands of objects.
  */
 const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
@@ -34,7 +34,7 @@ export function etcd(command: string, { run, logs }: ProgramPlace, ports: { clie
       '--quota-backend-bytes=8589934592',
       '--log-level=warn',
     ],
-    env: environmentWith(seldomCollected),
+    env: environmentWith({}, seldomCollected),
     logPath: join(logs, 'etcd.log'),
     isUp: () => answersOk(`${client}/health`),
     upWithinMs: 30_000,
@@ -76,7 +76,7 @@ export function apiServer(command: string, { logs }: ProgramPlace, settings: Api
       '--profiling=false',
       ...flags,
     ],
-    env: environmentWith(seldomCollected),
+    env: environmentWith({}, seldomCollected),
     logPath: join(logs, 'kube-apiserver.log'),
     isUp: async () => {
       const ca = await certificateIn(credentials.certDir);
