@@ -88,7 +88,7 @@ const share = 0.05;
  * is created or deleted in it. The freeze ends when every missing object appears in a list again or further reads have
  * proved it gone, or when the account's owner accepts the loss.
  *
- * Why: docs/design/absence-and-visibility.md#too-many-missing-at-once-freeze-the-account
+ * Why: docs/design/absence-and-visibility.md#freeze-the-account-when-too-many-objects-are-missing-at-once
  */
 export class AccountGate {
   readonly #parts: GateParts;

@@ -4,7 +4,7 @@
  * Guarantees: a failed read proves nothing; an object counts as gone only after two direct reads, one poll interval
  * apart, have not found it.
  *
- * Why: docs/design/absence-and-visibility.md#absent-needs-proof
+ * Why: docs/design/absence-and-visibility.md#treat-an-object-as-gone-only-after-two-reads-have-not-found-it
  */
 import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
