@@ -313,7 +313,7 @@ export class Reflector {
    * of the deadline, `#probe` lists one object. This makes the API server send a bookmark. If a watch is silent for the whole
    * deadline all the same, the watch is broken, or a proxy on the way holds its data back.
    *
-   * Why: docs/design/polling-and-budget.md#a-silent-watch-ends-in-a-list
+   * Why: docs/design/polling-and-budget.md#list-all-objects-when-a-watch-has-been-silent-for-80-seconds
    */
   async *#untilSilent(events: AsyncIterable<WatchEvent>, signal: AbortSignal): AsyncGenerator<WatchEvent, void, void> {
     const { clock, resource } = this.#options;
