@@ -16,7 +16,7 @@ export const realClock: Clock = {
   monotonic: () => performance.now(),
   after: (delayMs, wake) => {
     const stepMs = delayMs > longDelayMs ? 250 : 1;
-    const timer = setTimeout(wake, Math.ceil(delayMs / stepMs) * stepMs);
+    const timer = setTimeout(wake, Math.max(0, Math.ceil(delayMs / stepMs) * stepMs));
     return () => clearTimeout(timer);
   },
 };

@@ -48,7 +48,9 @@ export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
   readonly since: number;
+  /** The pause after the newest test. */
   readonly pauseMs: number;
+  readonly tries: number;
   readonly nextTryAt: number;
 }
 
@@ -167,8 +169,9 @@ export class Credential {
     // the pause longer.
     if (known !== undefined && !testsToken) return;
     const now = this.#clock.monotonic();
-    const pauseMs = known === undefined ? firstTryMs : Math.min(known.pauseMs * 2, longestTryMs);
-    this.#settle({ since: known?.since ?? now, pauseMs, nextTryAt: now + pauseMs });
+    const tries = known === undefined ? 0 : known.tries + 1;
+    const pauseMs = growingMs(tries, { firstMs: firstTryMs, longestMs: longestTryMs });
+    this.#settle({ since: known?.since ?? now, tries, pauseMs, nextTryAt: now + pauseMs });
   }
 
   #settle(next: Unauthorized | undefined): void {

@@ -7,10 +7,11 @@
  * has begun is not forgotten even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import { isoSeconds, momentOf } from '../../base/time.ts';
+import { isoSeconds, isoSecondsUp, momentOf } from '../../base/time.ts';
 import type { OpenAccount, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import type { Call, Intent, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
+import { arrivesWithinMs, type Call, type Intent, type JournalEntry } from '../kind/contract/step.ts';
+import type { Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
@@ -147,7 +148,7 @@ export class ReconcileContext {
   arrivesUntil(journal: JournalEntry): string {
     const { clock, settings } = this.parts;
     const seen = this.inProcess.journalSeen(journal, momentOf(clock));
-    return new Date(seen.wall + journal.deadlineSeconds * 1_000 + settings.horizonMs).toISOString();
+    return isoSecondsUp(seen.wall + arrivesWithinMs(journal, settings.horizonMs));
   }
 
   /**

@@ -11,7 +11,7 @@
 import type { Clock } from '../../base/time.ts';
 import { inWords, partsOfKey, readyIn, storedInWords, indexKey, type ObjectIndex, type Stored } from './stored.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import type { JournalEntry } from '../kind/contract/step.ts';
+import { arrivesWithinMs, type JournalEntry } from '../kind/contract/step.ts';
 import type { ServicePlace } from '../ports.ts';
 
 const usual: ReadonlySet<string> = new Set<Reason>(['Creating', 'CreateInProgress', 'ReadingService']);
@@ -68,8 +68,7 @@ export class OpenCreates {
   noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
     if (journal === undefined) return;
-    const lateMs = journal.deadlineSeconds * 1_000 + this.#horizonMs;
-    this.#note(stored, journal, this.#clock.monotonic() + lateMs);
+    this.#note(stored, journal, this.#clock.monotonic() + arrivesWithinMs(journal, this.#horizonMs));
   }
 
   /**

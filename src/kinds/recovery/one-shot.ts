@@ -8,7 +8,7 @@
  * Why: docs/design/recovery-requests.md
  */
 import { canonicalJson } from '../../base/json.ts';
-import { isoSeconds } from '../../base/time.ts';
+import { isoSeconds, isoSecondsUp } from '../../base/time.ts';
 import {
   defineKind,
   type KindDefinition,
@@ -17,17 +17,15 @@ import {
 } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
+import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
+import { about, arrivesWithinMs, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
-  type Intent,
-  type JournalEntry,
-  type Memory,
-  type OwnCondition,
-  type Step,
-  type Verdict,
-  about,
-  writtenBody,
-} from '../../engine/kind/contract/step.ts';
-import { waitForSecondMiss, waitWhileFrozen, takingOver, withoutMisses } from '../../engine/kind/planner/observe.ts';
+  serviceTimeOf,
+  waitForSecondMiss,
+  waitWhileFrozen,
+  takingOver,
+  withoutMisses,
+} from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
 import { drConfigurationsOf, receiptOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
@@ -416,7 +414,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
       collection: plan.noun,
       name: plan.subject?.(body) ?? body.configurationId ?? '',
       excluded: configuration === undefined ? [] : [...operationIdsOf(configuration)],
-      ...(snapshot.dateMs !== undefined && { serviceTime: new Date(snapshot.dateMs).toISOString() }),
+      ...serviceTimeOf(snapshot),
     },
   };
 }
@@ -464,7 +462,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
     const isOver = arrival.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: timeInWords(arrival.untilMs) });
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: isoSecondsUp(arrival.untilMs) });
     if (own !== undefined) return own;
     if (!arrival.settled)
       return inDoubt(plan, pass, arrival.untilMs, `the service refused the request: ${journal.conflicted}`);
@@ -541,7 +539,7 @@ function arrivalOf(
   { snapshot }: Seen,
 ): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
   const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
-  const until = sentAt + journal.deadlineSeconds * 1_000 + horizonMs;
+  const until = sentAt + arrivesWithinMs(journal, horizonMs);
   const untilMs = wallMs + until - monotonicMs;
   const answered = journal.conflicted === undefined ? 0 : 1;
   const isOver = snapshot.begunAt >= until;
@@ -549,12 +547,8 @@ function arrivalOf(
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${timeInWords(untilMs)} the operator watches the service for the result`;
+  const message = `${plan.words(pass)}: ${why}; until ${isoSecondsUp(untilMs)} the operator watches the service for the result`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
-}
-
-function timeInWords(wallMs: number): string {
-  return isoSeconds(Math.ceil(wallMs / 1_000) * 1_000);
 }
 
 /** The end of a recovery request, with a reason and a message: `ready` means success, `stall` means any other end. */

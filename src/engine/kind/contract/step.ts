@@ -28,6 +28,14 @@ export type CreateIntent = NonNullable<JournalEntry['create']>;
 export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /**
+ * Returns how long a call may still arrive at the service: from the moment at which it was sent, or at which a process
+ * first saw its journal entry.
+ */
+export function arrivesWithinMs({ deadlineSeconds }: Pick<JournalEntry, 'deadlineSeconds'>, horizonMs: number): number {
+  return deadlineSeconds * 1_000 + horizonMs;
+}
+
+/**
  * Parses the request body in a journal entry. Returns undefined if the body is not JSON because somebody changed the
  * entry.
  */

@@ -10,7 +10,8 @@ import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Observation } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
-import type { JournalEntry, Notes, Step, Refusal, Verdict } from '../contract/step.ts';
+import { arrivesWithinMs, type JournalEntry, type Notes, type Step } from '../contract/step.ts';
+import type { Refusal, Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
@@ -173,15 +174,12 @@ export const doubtPauseMs = 5_000;
  * Also returns `since`. A read that looks for the effect of the call must begin at this time or later. `since` is five
  * seconds ago, but not before this process first saw the journal entry, and not after `settledAt`.
  */
-export function overAt(
-  { journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>,
-  { deadlineSeconds }: JournalEntry,
-) {
-  const ms = deadlineSeconds * 1_000 + horizonMs;
+export function overAt({ journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>, journal: JournalEntry) {
+  const ms = arrivesWithinMs(journal, horizonMs);
   const settledAt = journalSeen.monotonic + ms;
   return {
     settledAt,
-    inWords: new Date(journalSeen.wall + ms).toISOString(),
+    inWords: isoSecondsUp(journalSeen.wall + ms),
     since: Math.max(journalSeen.monotonic, Math.min(settledAt, monotonicMs - doubtPauseMs)),
   };
 }
