@@ -16,7 +16,7 @@ import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.t
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
 import type { Credential, Passage } from '../credential.ts';
 import type { Seen } from '../wire/transport.ts';
-import { failed, fullList, hairMs, type Listed, merged, nothing, Reading, withGroups } from './reading.ts';
+import { failed, fullList, hairMs, type Listed, merged, nothing, PolledList, withGroups } from './polled-list.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -39,7 +39,7 @@ const none: ReadonlySet<string> = new Set();
 /** Keeps a snapshot of each list that the operator reads for one account. */
 export class Mirror {
   readonly #around: MirrorOptions;
-  readonly #readings = new Map<string, Reading>();
+  readonly #lists = new Map<string, PolledList>();
   readonly #leaveCredential: readonly (() => void)[];
   readonly #schedule: Schedule;
   #closed = false;
@@ -56,10 +56,10 @@ export class Mirror {
 
   /** Returns the list from the newest read that was complete; undefined before the first complete read. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined {
-    const reading = this.#readings.get(read.key);
-    if (reading !== undefined) reading.usedAt = Math.max(reading.usedAt, this.#now());
+    const polled = this.#lists.get(read.key);
+    if (polled !== undefined) polled.usedAt = Math.max(polled.usedAt, this.#now());
     // The cast is safe: all reads with the same key are built by the same function, so their items have the same type.
-    return reading?.snapshot as Snapshot<Item> | undefined;
+    return polled?.snapshot as Snapshot<Item> | undefined;
   }
 
   /**
@@ -68,7 +68,7 @@ export class Mirror {
    * now.
    */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
-    const problem = this.#readings.get(read.key)?.problem;
+    const problem = this.#lists.get(read.key)?.problem;
     const lasts = problem?.why === 'throttled' && this.#around.credential.budget.refusesNow();
     return lasts ? { ...problem, at: this.#now() } : problem;
   }
@@ -79,29 +79,29 @@ export class Mirror {
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
-    const reading = this.#reading(read);
-    reading.usedAt = Math.max(this.#now(), since);
-    if (urgency === 'edit' || !reading.isWanted) reading.urgency = urgency;
-    reading.wantedSince = Math.max(reading.wantedSince, since);
-    reading.raise(reading.urgency);
-    this.#arm(reading);
+    const polled = this.#polled(read);
+    polled.usedAt = Math.max(this.#now(), since);
+    if (urgency === 'edit' || !polled.isWanted) polled.urgency = urgency;
+    polled.wantedSince = Math.max(polled.wantedSince, since);
+    polled.raise(polled.urgency);
+    this.#arm(polled);
   }
 
   /** Polls a list of the service until the returned function is called. */
   follow(read: Read): () => void {
     if (this.#closed) return nothing;
-    const reading = this.#reading(read);
-    reading.followers += 1;
-    this.#schedule.join(reading);
-    this.#arm(reading);
+    const polled = this.#polled(read);
+    polled.followers += 1;
+    this.#schedule.join(polled);
+    this.#arm(polled);
     let following = true;
     return () => {
       if (!following) return;
       following = false;
-      reading.followers -= 1;
-      if (reading.followers === 0) this.#schedule.leave(reading);
-      reading.usedAt = this.#now();
-      this.#arm(reading);
+      polled.followers -= 1;
+      if (polled.followers === 0) this.#schedule.leave(polled);
+      polled.usedAt = this.#now();
+      this.#arm(polled);
     };
   }
 
@@ -113,10 +113,10 @@ export class Mirror {
   /** Returns the age of the oldest snapshot for each polled collection, such as `alerts`, in ms. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
-    for (const reading of this.#readings.values()) {
-      if (!reading.isPolled || reading.snapshot === undefined) continue;
-      const collection = collectionOf(reading.read.key);
-      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - reading.snapshot.begunAt));
+    for (const polled of this.#lists.values()) {
+      if (!polled.isPolled || polled.snapshot === undefined) continue;
+      const collection = collectionOf(polled.read.key);
+      oldest.set(collection, Math.max(oldest.get(collection) ?? 0, this.#now() - polled.snapshot.begunAt));
     }
     return oldest;
   }
@@ -125,63 +125,63 @@ export class Mirror {
   close(): void {
     this.#closed = true;
     for (const leave of this.#leaveCredential) leave();
-    for (const reading of this.#readings.values()) this.#forget(reading);
+    for (const polled of this.#lists.values()) this.#forget(polled);
   }
 
   #now(): number {
     return this.#around.clock.monotonic();
   }
 
-  #reading(read: Read): Reading {
-    const known = this.#readings.get(read.key);
+  #polled(read: Read): PolledList {
+    const known = this.#lists.get(read.key);
     if (known !== undefined) {
       if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
-    const reading = new Reading(read, this.#now());
-    this.#readings.set(read.key, reading);
-    return reading;
+    const polled = new PolledList(read, this.#now());
+    this.#lists.set(read.key, polled);
+    return polled;
   }
 
-  #forget(reading: Reading): void {
-    this.#schedule.leave(reading);
-    reading.cancelTimer();
-    this.#readings.delete(reading.read.key);
+  #forget(polled: PolledList): void {
+    this.#schedule.leave(polled);
+    polled.cancelTimer();
+    this.#lists.delete(polled.read.key);
   }
 
   /**
    * Sets the timer for a list. When the timer fires, the list is read again, or forgotten if no object has used it for a while.
    */
-  #arm(reading: Reading): void {
-    if (this.#closed || reading.isUnderWay) return;
-    reading.cancelTimer();
+  #arm(polled: PolledList): void {
+    if (this.#closed || polled.isUnderWay) return;
+    polled.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
     // Do not reserve a moment for this read during a pause. The moments of many reads would pass before the pause ends, and then
     // all these reads would be sent together.
-    if (heldUntil === undefined) this.#schedule.putOff(reading, now);
+    if (heldUntil === undefined) this.#schedule.putOff(polled, now);
     else {
       // Drop the moment that was reserved for this read before the pause. Otherwise all reads whose moments pass during the pause
       // would be sent together when it ends.
-      reading.place = undefined;
-      if (reading.dueAt < heldUntil) this.#tellHeld(reading);
+      polled.place = undefined;
+      if (polled.dueAt < heldUntil) this.#tellHeld(polled);
     }
-    const due = Math.max(reading.dueAt, heldUntil ?? now);
-    const forgetAt = reading.followers === 0 ? reading.usedAt + idleMs : Number.POSITIVE_INFINITY;
+    const due = Math.max(polled.dueAt, heldUntil ?? now);
+    const forgetAt = polled.followers === 0 ? polled.usedAt + idleMs : Number.POSITIVE_INFINITY;
     const next = Math.min(due, forgetAt);
-    if (forgetAt <= now) this.#forget(reading);
-    else if (due <= now) void this.#list(reading);
+    if (forgetAt <= now) this.#forget(polled);
+    else if (due <= now) void this.#list(polled);
     else if (next < Number.POSITIVE_INFINITY) {
       const inMs = Math.min(Math.ceil(next - now), longestTimerMs);
-      reading.cancelTimer = this.#around.clock.after(inMs, () => this.#arm(reading));
+      polled.cancelTimer = this.#around.clock.after(inMs, () => this.#arm(polled));
     }
   }
 
   /** During a long pause, tells the Kubernetes objects that wait for this list that the service asked for the pause. */
-  #tellHeld(reading: Reading): void {
-    if (!reading.isWanted || reading.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
-    reading.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
-    this.#around.onList(reading.read.key, none, reading.problem);
+  #tellHeld(polled: PolledList): void {
+    if (!polled.isWanted || polled.problem !== undefined || !this.#around.credential.budget.refusesNow()) return;
+    polled.problem = { why: 'throttled', message: 'the service asked to slow down', at: this.#now() };
+    this.#around.onList(polled.read.key, none, polled.problem);
   }
 
   /**
@@ -189,92 +189,96 @@ export class Mirror {
    * are read after the pause.
    */
   #throttled(): void {
-    for (const reading of this.#readings.values()) if (reading.isWanted) this.#arm(reading);
+    for (const polled of this.#lists.values()) if (polled.isWanted) this.#arm(polled);
   }
 
-  async #list(reading: Reading): Promise<void> {
-    reading.isUnderWay = true;
-    reading.place = undefined;
+  async #list(polled: PolledList): Promise<void> {
+    polled.isUnderWay = true;
+    polled.place = undefined;
     let begunAt: number | undefined;
     const passage: Passage = {
       get urgency() {
         // Read the other pages soon after the first page, while the cursor is still valid.
         if (begunAt !== undefined) return 'edit';
-        if (reading.isWanted) return reading.urgency;
-        return reading.snapshot === undefined ? 'wait' : 'drift';
+        if (polled.isWanted) return polled.urgency;
+        return polled.snapshot === undefined ? 'wait' : 'drift';
       },
       onQueued: (raise) => {
-        reading.raise = raise;
+        polled.raise = raise;
       },
       mayStart: () => {
         if (begunAt !== undefined) return undefined;
-        if (!reading.isPolled && !reading.isWanted) return 'no Kubernetes object needs this list any more';
+        if (!polled.isPolled && !polled.isWanted) return 'no Kubernetes object needs this list any more';
         begunAt = this.#now();
-        reading.noteList(begunAt);
+        polled.noteList(begunAt);
         return undefined;
       },
     };
     const { ask, log } = this.#around;
-    const listed = await fullList(reading.read, (request) => ask(request, passage), reading.digest).catch(
+    const listed = await fullList(polled.read, (request) => ask(request, passage), polled.digest).catch(
       (cause: unknown) => {
-        log.error({ err: cause, read: reading.read.key }, 'bug: reading a list of the service threw an error');
+        log.error({ err: cause, read: polled.read.key }, 'bug: reading a list of the service threw an error');
         return failed('malformed', 'a bug of the operator prevented the read', 1);
       },
     );
     try {
-      this.#ended(reading, begunAt, listed);
+      this.#ended(polled, begunAt, listed);
     } catch (cause) {
-      log.error({ err: cause, read: reading.read.key }, 'bug: a listener for new lists failed');
+      log.error({ err: cause, read: polled.read.key }, 'bug: a listener for new lists failed');
     }
   }
 
-  #ended(reading: Reading, begunAt: number | undefined, listed: Listed<unknown>): void {
-    reading.isUnderWay = false;
-    reading.raise = nothing;
+  #ended(polled: PolledList, begunAt: number | undefined, listed: Listed<unknown>): void {
+    polled.isUnderWay = false;
+    polled.raise = nothing;
     if (this.#closed) return;
     // If the first request was never sent and no Kubernetes object waits for the list, nothing has failed. The service had asked
     // for a pause, or the list is not needed any more.
-    const isNotBegun = begunAt === undefined && !listed.complete && !reading.isWanted;
-    if (isNotBegun && (listed.why === 'throttled' || !reading.isPolled)) {
-      this.#arm(reading);
+    const isNotBegun = begunAt === undefined && !listed.complete && !polled.isWanted;
+    if (isNotBegun && (listed.why === 'throttled' || !polled.isPolled)) {
+      this.#arm(polled);
       return;
     }
     const { changed, problem } = listed.complete
-      ? { changed: this.#took(reading, begunAt ?? this.#now(), listed), problem: undefined }
-      : { changed: none, problem: this.#failed(reading, listed) };
-    reading.pages = Math.max(listed.pages, 1);
-    const collection = collectionOf(reading.read.key);
+      ? { changed: this.#took(polled, begunAt ?? this.#now(), listed), problem: undefined }
+      : { changed: none, problem: this.#failed(polled, listed) };
+    polled.pages = Math.max(listed.pages, 1);
+    const collection = collectionOf(polled.read.key);
     this.#around.metrics.count('apphosting_mirror_lists_total', { collection, result: problem?.why ?? 'complete' });
-    this.#schedule.plan(reading);
-    this.#arm(reading);
-    this.#around.onList(reading.read.key, changed, problem);
+    this.#schedule.plan(polled);
+    this.#arm(polled);
+    this.#around.onList(polled.read.key, changed, problem);
   }
 
-  #took(reading: Reading, begunAt: number, listed: Extract<Listed<unknown>, { complete: true }>): ReadonlySet<string> {
-    const before = reading.snapshot?.items;
+  #took(
+    polled: PolledList,
+    begunAt: number,
+    listed: Extract<Listed<unknown>, { complete: true }>,
+  ): ReadonlySet<string> {
+    const before = polled.snapshot?.items;
     const found = listed.items ?? before ?? new Map<string, unknown>();
-    const { items, changed: ids } = merged(before, found, reading.read.moving ?? []);
-    const changed = withGroups(ids, reading.read, [before, items]);
-    reading.digest = listed.digest;
-    reading.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
-    reading.problem = undefined;
-    reading.failures = 0;
-    reading.notBefore = Number.NEGATIVE_INFINITY;
-    reading.pollAt = this.#schedule.nextAt(reading, begunAt);
+    const { items, changed: ids } = merged(before, found, polled.read.moving ?? []);
+    const changed = withGroups(ids, polled.read, [before, items]);
+    polled.digest = listed.digest;
+    polled.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
+    polled.problem = undefined;
+    polled.failures = 0;
+    polled.notBefore = Number.NEGATIVE_INFINITY;
+    polled.pollAt = this.#schedule.nextAt(polled, begunAt);
     return changed;
   }
 
-  #failed(reading: Reading, listed: Extract<Listed<unknown>, { complete: false }>): ReadProblem {
+  #failed(polled: PolledList, listed: Extract<Listed<unknown>, { complete: false }>): ReadProblem {
     const now = this.#now();
-    reading.failures += 1;
+    polled.failures += 1;
     const longestMs = Math.max(this.#around.pollMs, 5000);
-    const backoffMs = jittered(growingMs(reading.failures - 1, { firstMs: 1000, longestMs }), this.#around.entropy);
+    const backoffMs = jittered(growingMs(polled.failures - 1, { firstMs: 1000, longestMs }), this.#around.entropy);
     const held =
       listed.why === 'unauthorized' || listed.why === 'throttled' ? this.#around.credential.heldUntil() : undefined;
-    reading.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(listed.retryAfterMs ?? 0, longestMs));
-    reading.pollAt = Math.max(reading.pollAt, reading.notBefore);
-    reading.problem = { why: listed.why, message: listed.message, at: now };
-    return reading.problem;
+    polled.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(listed.retryAfterMs ?? 0, longestMs));
+    polled.pollAt = Math.max(polled.pollAt, polled.notBefore);
+    polled.problem = { why: listed.why, message: listed.message, at: now };
+    return polled.problem;
   }
 
   /**
@@ -285,17 +289,17 @@ export class Mirror {
   #tokenChanged(): void {
     if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;
-    for (const reading of this.#readings.values()) {
+    for (const polled of this.#lists.values()) {
       if (refused) {
-        reading.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
-        if (!reading.isUnderWay) this.#around.onList(reading.read.key, none, reading.problem);
+        polled.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
+        if (!polled.isUnderWay) this.#around.onList(polled.read.key, none, polled.problem);
       } else {
-        if (reading.problem?.why === 'unauthorized') {
-          reading.notBefore = Number.NEGATIVE_INFINITY;
-          reading.pollAt = Number.NEGATIVE_INFINITY;
-          if (reading.dueAt === Number.POSITIVE_INFINITY) reading.problem = undefined;
+        if (polled.problem?.why === 'unauthorized') {
+          polled.notBefore = Number.NEGATIVE_INFINITY;
+          polled.pollAt = Number.NEGATIVE_INFINITY;
+          if (polled.dueAt === Number.POSITIVE_INFINITY) polled.problem = undefined;
         }
-        this.#arm(reading);
+        this.#arm(polled);
       }
     }
   }
@@ -331,47 +335,47 @@ class Schedule {
    * Adds a list to the schedule when a Kubernetes object begins to use it. If its reads are rate-limited, the first read waits a
    * random time, so that the states of a thousand new alerts are not all read at once.
    */
-  join(reading: Reading): void {
-    this.plan(reading);
-    if (reading.read.pace !== 'rateLimited') return;
-    this.#wish(reading, wishMs(reading));
-    this.#around.credential.rateLimited.count(reading, reading.isBusy);
-    if (reading.pollAt === Number.NEGATIVE_INFINITY) reading.pollAt = this.#firstAt(reading);
+  join(polled: PolledList): void {
+    this.plan(polled);
+    if (polled.read.pace !== 'rateLimited') return;
+    this.#wish(polled, wishMs(polled));
+    this.#around.credential.rateLimited.count(polled, polled.isBusy);
+    if (polled.pollAt === Number.NEGATIVE_INFINITY) polled.pollAt = this.#firstAt(polled);
   }
 
   /** Stops polling a read that no Kubernetes object needs any more. */
-  leave(reading: Reading): void {
-    this.#count(reading, 0);
-    this.#wish(reading, undefined);
-    this.#around.credential.rateLimited.leave(reading);
+  leave(polled: PolledList): void {
+    this.#count(polled, 0);
+    this.#wish(polled, undefined);
+    this.#around.credential.rateLimited.leave(polled);
   }
 
   /** Sets a new interval for a rate-limited read, because a spec changed. */
-  change(reading: Reading, read: Read): void {
-    reading.read = read;
-    if (reading.wishMs !== undefined) this.#wish(reading, wishMs(reading));
-    reading.pollAt = this.#firstAt(reading);
+  change(polled: PolledList, read: Read): void {
+    polled.read = read;
+    if (polled.wishMs !== undefined) this.#wish(polled, wishMs(polled));
+    polled.pollAt = this.#firstAt(polled);
   }
 
   /**
    * Updates how many requests per second the polls of a list are expected to need. Each poll needs one request for each page of
    * the list.
    */
-  plan(reading: Reading): void {
-    const isCounted = reading.isPolled && reading.read.pace !== 'rateLimited';
-    this.#count(reading, isCounted ? (1000 * reading.pages) / reading.baseIntervalMs(this.#around.pollMs) : 0);
+  plan(polled: PolledList): void {
+    const isCounted = polled.isPolled && polled.read.pace !== 'rateLimited';
+    this.#count(polled, isCounted ? (1000 * polled.pages) / polled.baseIntervalMs(this.#around.pollMs) : 0);
   }
 
   /**
    * Returns the monotonic time at which a list should be polled next. `begunAt` is the time at which the last read of the list
    * began.
    */
-  nextAt(reading: Reading, begunAt: number): number {
+  nextAt(polled: PolledList, begunAt: number): number {
     const { entropy, credential, pollMs } = this.#around;
     const intervalMs =
-      reading.read.pace === 'rateLimited'
-        ? this.#rateLimitedMsOf(reading)
-        : reading.baseIntervalMs(pollMs) * credential.budget.stretch();
+      polled.read.pace === 'rateLimited'
+        ? this.#rateLimitedMsOf(polled)
+        : polled.baseIntervalMs(pollMs) * credential.budget.stretch();
     return inGroup(begunAt + intervalMs * (0.95 + entropy.fraction() / 10));
   }
 
@@ -379,11 +383,11 @@ class Schedule {
    * When it is time for a rate-limited read, reserves a free moment for it and delays the read until then. If a Kubernetes object
    * waits for the read, there is no delay.
    */
-  putOff(reading: Reading, now: number): void {
-    if (reading.read.pace !== 'rateLimited' || reading.isWanted || reading.dueAt > now) return;
+  putOff(polled: PolledList, now: number): void {
+    if (polled.read.pace !== 'rateLimited' || polled.isWanted || polled.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
-    reading.place ??= inGroup(rateLimited.place(now, budget.fullPerSecond()));
-    reading.pollAt = Math.max(reading.pollAt, reading.place);
+    polled.place ??= inGroup(rateLimited.place(now, budget.fullPerSecond()));
+    polled.pollAt = Math.max(polled.pollAt, polled.place);
   }
 
   /**
@@ -419,38 +423,38 @@ class Schedule {
    * a random moment in the second half of the interval. By then all other values of a new object's status are known, so that one
    * status write is enough.
    */
-  #firstAt(reading: Reading): number {
+  #firstAt(polled: PolledList): number {
     const { clock, entropy } = this.#around;
-    return inGroup(clock.monotonic() + this.#rateLimitedMsOf(reading) * (0.5 + entropy.fraction() / 2));
+    return inGroup(clock.monotonic() + this.#rateLimitedMsOf(polled) * (0.5 + entropy.fraction() / 2));
   }
 
-  #rateLimitedMsOf(reading: Reading): number {
+  #rateLimitedMsOf(polled: PolledList): number {
     const { rateLimited, budget } = this.#around.credential;
-    const allowedMs = rateLimited.intervalMs(reading, reading.isBusy, budget.fullPerSecond());
-    return Math.max(reading.read.rateLimitedMs ?? 0, allowedMs);
+    const allowedMs = rateLimited.intervalMs(polled, polled.isBusy, budget.fullPerSecond());
+    return Math.max(polled.read.rateLimitedMs ?? 0, allowedMs);
   }
 
-  #wish(reading: Reading, wish: number | undefined): void {
+  #wish(polled: PolledList, wish: number | undefined): void {
     const add = (ms: number | undefined, reads: 1 | -1): void => {
       if (ms === undefined) return;
       const count = (this.#wishes.get(ms) ?? 0) + reads;
       if (count === 0) this.#wishes.delete(ms);
       else this.#wishes.set(ms, count);
     };
-    add(reading.wishMs, -1);
+    add(polled.wishMs, -1);
     add(wish, 1);
-    reading.wishMs = wish;
+    polled.wishMs = wish;
   }
 
-  #count(reading: Reading, perSecond: number): void {
-    this.#plannedPerSecond += perSecond - reading.planned;
-    this.#around.credential.budget.plan(perSecond - reading.planned);
-    reading.planned = perSecond;
+  #count(polled: PolledList, perSecond: number): void {
+    this.#plannedPerSecond += perSecond - polled.planned;
+    this.#around.credential.budget.plan(perSecond - polled.planned);
+    polled.planned = perSecond;
   }
 }
 
 /** Returns the interval that is set for a rate-limited read, in ms, but at least one second. */
-function wishMs({ read }: Reading): number {
+function wishMs({ read }: PolledList): number {
   return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }
 

@@ -2,7 +2,7 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import {
   activeOf,
-  endedInVain,
+  failedOrCancelled,
   isActivation,
   isSettledStandby,
   isWarm,
@@ -124,7 +124,7 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   if (active !== undefined && !isSettledStandby(configuration)) {
     return available.no('OperationInProgress', `the service works on ${operationInWords(active)}`);
   }
-  const earlier = configuration.activities.find((activity) => isActivation(activity) && !endedInVain(activity));
+  const earlier = configuration.activities.find((activity) => isActivation(activity) && !failedOrCancelled(activity));
   if (earlier !== undefined) {
     const { operationId: id } = earlier;
     const which = id === undefined ? 'an activation without an id' : `activation ${id}`;

@@ -10,7 +10,7 @@ import { never, notYet, unreferred, type Fence } from '../recovery/approval.ts';
 import {
   activationUnderWay,
   activeOf,
-  endedInVain,
+  failedOrCancelled,
   isActivation,
   isSettledStandby,
   isWarm,
@@ -114,7 +114,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   }
   const others = activities.filter(
     (activity) =>
-      isActivation(activity) && !endedInVain(activity) && !isCovered(activity, afterOperationId, configuration),
+      isActivation(activity) && !failedOrCancelled(activity) && !isCovered(activity, afterOperationId, configuration),
   );
   const earlier = others.find(({ operationId }) => operationId !== undefined);
   if (earlier === undefined) return nameless(pass, configuration, others);

@@ -7,7 +7,7 @@
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import {
-  endedInVain,
+  failedOrCancelled,
   isActivation,
   newOperationId,
   operationsOf,
@@ -112,7 +112,7 @@ export function newActivationId(
 /** True if this resource may have begun an operation, and that operation may have made an environment live. */
 function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): boolean {
   const { kind, cutoffAt } = operation;
-  const isOther = endedInVain(operation) || (kind !== undefined && !isActivation(operation));
+  const isOther = failedOrCancelled(operation) || (kind !== undefined && !isActivation(operation));
   return !isOther && (cutoffAt === undefined || sameMoment(cutoffAt, spec.recoveryPoint.cutoffTime));
 }
 

@@ -12,7 +12,7 @@ import { resultFacts } from '../disaster-protection/facts.ts';
 import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
-  endedInVain,
+  failedOrCancelled,
   isActivation,
   isWarm,
   lookAt,
@@ -97,14 +97,14 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
   if (operation !== undefined) {
-    return !endedInVain(operation) && (operation.endedAt === undefined || operation.outcome !== undefined);
+    return !failedOrCancelled(operation) && (operation.endedAt === undefined || operation.outcome !== undefined);
   }
   return configuration.activities.some(
     (one) =>
       one.operationId === undefined &&
       one.outcome !== undefined &&
       isActivation(one) &&
-      !endedInVain(one) &&
+      !failedOrCancelled(one) &&
       sameMoment(one.cutoffAt, spec.recoveryPoint.cutoffTime),
   );
 }

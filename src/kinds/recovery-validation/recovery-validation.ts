@@ -13,7 +13,7 @@ import {
   activeIdOf,
   activeOf,
   cleanupFacts,
-  endedInVain,
+  failedOrCancelled,
   lookAt,
   operationInWords,
   newOperationId,
@@ -139,7 +139,7 @@ function endOf(operation: DrOperation): End {
       'the configuration changed while the validation ran, so the result does not count for the new generation; create another RecoveryValidation';
     return never('Superseded', `${said}: ${why}`);
   }
-  if (!endedInVain(operation)) return never('UnknownState', `the validation ended, and ${said}`);
+  if (!failedOrCancelled(operation)) return never('UnknownState', `the validation ended, and ${said}`);
   const next = 'a failed validation blocks recovery until its clean-up is verified and a later validation succeeds';
   return never('OperationFailed', `${said}; ${next}`);
 }

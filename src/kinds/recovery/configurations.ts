@@ -151,7 +151,7 @@ export function isActivation({ kind, cutoffAt }: Partial<DrOperation>): boolean 
 /**
  * True if an operation ended without making an environment live: it failed, or was discarded, superseded or cancelled.
  */
-export function endedInVain({ endedAt, outcome }: Partial<DrOperation>): boolean {
+export function failedOrCancelled({ endedAt, outcome }: Partial<DrOperation>): boolean {
   return endedAt !== undefined && outcome !== undefined && /^(failed|discarded|superseded|cancell?ed)$/i.test(outcome);
 }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Read, Request } from '../../../src/engine/ports.ts';
 import type { Seen } from '../../../src/hosting/wire/transport.ts';
 import { alertOf, appsOf, drSourcesOf } from '../../../src/hosting/requests.ts';
-import { fullList, type Listed } from '../../../src/hosting/mirror/reading.ts';
+import { fullList, type Listed } from '../../../src/hosting/mirror/polled-list.ts';
 
 function seen(status: number, body: unknown = {}): Seen {
   const digest = JSON.stringify(body);

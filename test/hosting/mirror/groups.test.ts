@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { groupId } from '../../../src/engine/ports.ts';
-import { withGroups } from '../../../src/hosting/mirror/reading.ts';
+import { withGroups } from '../../../src/hosting/mirror/polled-list.ts';
 
 interface Item {
   readonly id: string;

@@ -1,7 +1,7 @@
 import { sameJson, Secret } from '../../../src/base/json.ts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { merged } from '../../../src/hosting/mirror/reading.ts';
+import { merged } from '../../../src/hosting/mirror/polled-list.ts';
 
 interface Item {
   readonly id: string;

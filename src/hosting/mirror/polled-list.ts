@@ -23,7 +23,7 @@ const longestGapMs = 2000;
 export const nothing = (): void => undefined;
 
 /** The state of one polled list of the service, and the time at which the list is read next. */
-export class Reading {
+export class PolledList {
   /** Says how to read the list. When a changed spec sets another interval for a rate-limited read, this value is replaced. */
   read: Read;
   followers = 0;
