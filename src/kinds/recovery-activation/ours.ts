@@ -6,14 +6,8 @@
  */
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
-import {
-  failedOrCancelled,
-  isActivation,
-  newOperationId,
-  operationsOf,
-  sameMoment,
-  shows,
-} from '../recovery/configurations.ts';
+import { failedOrCancelled, isActivation, newOperationId } from '../recovery/configurations.ts';
+import { operationsOf, sameMoment, shows } from '../recovery/configurations.ts';
 import { accepted, wasSent } from '../recovery/one-shot.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
