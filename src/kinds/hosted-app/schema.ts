@@ -274,7 +274,7 @@ export const HostedAppFacts = facts({
   takenOverGeneration: wholeNumber(
     'The generation of the spec at which the operator sent changes to the adopted app without applying them at once, although applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),
-  applyInDoubt: shown('A change that was sent with applyImmediately and was not answered.', {
+  applyInDoubt: shown('A change with applyImmediately whose outcome is not known.', {
     digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),
     calls: integer('Number of times that the change was sent.', { min: 1, max: 100 }),
   }).optional(),

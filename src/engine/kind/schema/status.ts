@@ -54,7 +54,7 @@ export const Journal = shown(
     startedAt: text('The time at which the call began.', { max: 64 }),
     deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
     digest: text('A fingerprint of the request, made with the secret key of the operator.', { max: 256 }),
-    create: shown('Data to find the created object when the answer to a create call is lost.', {
+    create: shown('Data to find the created object when the outcome of a create call is not known.', {
       collection: text('The list of the service in which the new object will appear.', { max: 256 }),
       name: text('The name of the new object.', { max: 256 }),
       excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
