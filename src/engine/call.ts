@@ -112,8 +112,8 @@ export class OutgoingCall {
 
   /**
    * Takes the exclusive locks that the call needs, if any, and goes on with the call. The locks keep calls whose
-   * effects look alike from running at the same time. Otherwise, after a lost response, the operator could not tell
-   * which of the calls was carried out.
+   * effects look alike from running at the same time. Otherwise, if the outcome of a call is unknown, the operator
+   * could not tell which of the calls was carried out.
    */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;

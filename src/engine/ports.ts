@@ -10,7 +10,8 @@ import type { JsonObject, Secret } from '../base/json.ts';
 // ---- the service ----------------------------------------------------------------------------------------------
 
 /**
- * The kind of effect that a request has in the service. It decides what may have happened when the response is lost.
+ * The kind of effect that a request has in the service. The same response can mean different outcomes for different
+ * effects: see the table in `hosting/wire/transport.ts`.
  */
 export type Effect = 'read' | 'create' | 'update' | 'remove' | 'identified';
 

@@ -33,9 +33,9 @@ import { RecordingView } from './objects/in-process.ts';
 const patienceMs = 5_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
-/** The pause before the operator looks again for the effect of a call whose response was lost. */
+/** The pause before the operator looks again for the effect of a call whose outcome is unknown. */
 const lostRecheckMs = 5_000;
-/** The greatest number of steps that one reconcile takes to find the effect of a call whose response was lost. */
+/** The greatest number of steps that one reconcile takes to find the effect of a call whose outcome is unknown. */
 const mostLooks = 4;
 
 /**
@@ -350,8 +350,8 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish the event before status is written. If the response to the write were lost, the next reconcile would find
-    // nothing left to do, and an event after the write would never be published.
+    // Publish the event before status is written. If the process ended after the write, or did not get its response,
+    // the next reconcile would find nothing left to do, and an event after the write would never be published.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }

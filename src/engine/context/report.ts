@@ -140,7 +140,7 @@ export function withWayOut({ object, kind }: Stored, memory: Memory, verdict: Ve
 export function staying({ id, journal }: Memory): string | undefined {
   if (id !== undefined) return `${id} stays in the service`;
   if (journal?.create === undefined) return undefined;
-  return `an object named "${journal.create.name}" stays in the service if the create call without an answer was carried out`;
+  return `an object named "${journal.create.name}" may stay in the service, because the outcome of the create call is not known`;
 }
 
 // ---- conditions ------------------------------------------------------------------------------------------------

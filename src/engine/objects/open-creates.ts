@@ -1,6 +1,6 @@
 /**
- * Keeps apart calls whose effects look alike. If two such calls ran at the same time and a response was lost, the
- * operator could not tell which of the two calls was carried out.
+ * Keeps apart calls whose effects look alike. If two such calls ran at the same time and the outcome of one is unknown,
+ * the operator could not tell which of the two calls was carried out.
  *
  * A create call reserves the name of the new object: in each list of an account, only one object may have an open
  * create call of a given name. The call is open until it has ended and its outcome is known. Other calls whose effects
@@ -154,8 +154,8 @@ function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string
 // ---- exclusive locks -------------------------------------------------------------------------------------------
 
 /**
- * Named locks for calls whose effects look alike. Two calls that need the same lock never run at the same time, because
- * after a lost response the operator could not tell which of the two was carried out.
+ * Named locks for calls whose effects look alike. Two calls that need the same lock never run at the same time. If they
+ * did and the outcome of one is unknown, the operator could not tell which of the two was carried out.
  */
 export class ExclusiveLocks {
   /**

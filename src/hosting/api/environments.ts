@@ -69,8 +69,8 @@ const Rollback = targeted({ targetContentId: Id.exactOptional() });
 const StopOrStart = targeted({});
 
 /**
- * Deploys an image to an environment. Each call creates a content version. If the response was lost, the operator looks for a new
- * content version to find out whether the call was carried out.
+ * Deploys an image to an environment. Each call creates a content version. If the outcome is unknown, the operator
+ * looks for a new content version to find out whether the call was carried out.
  */
 export const postAppEnvDeployImage = endpoint('POST', '/app-env/deploy-image', 'create', DeployImage);
 

@@ -66,7 +66,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
 }
 
 /**
- * If the response to a call was lost, first finds out what became of the call, even if another resource claims the
+ * If the outcome of a call is unknown, first finds out what became of the call, even if another resource claims the
  * environment now. That resource waits until the outcome of the call is known.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
@@ -78,7 +78,7 @@ function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
     : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
 }
 
-/** Records that a call whose response was lost had no effect, because the environment is proved gone. */
+/** Records that a call with an unknown outcome had no effect, because the environment is proved gone. */
 function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): EnvironmentStep {
   const { journal } = pass.memory;
   if (journal === undefined || step.is === 'release') return step;
@@ -172,8 +172,8 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
 }
 
 /**
- * Starts or stops the environment. Both calls are safe to repeat. So when a response was lost, the operator only reads
- * the environment again, and repeats the call if it had no effect.
+ * Starts or stops the environment. Both calls are safe to repeat. So if the outcome of a call is unknown, the operator
+ * only reads the environment again, and repeats the call if it had no effect.
  */
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
   const { memory } = pass;
@@ -196,7 +196,7 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
       refused: (refusal, answeredAt) => {
         if (refusal.is === 'inDoubt') {
-          const message = `${way} environment "${item.name}": no answer arrived; the operator reads the environment before it sends the call again`;
+          const message = `${way} environment "${item.name}": the outcome of the call is not known; the operator reads the environment before it sends the call again`;
           const note = { ...pass.notes, lookSince: answeredAt };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }

@@ -1,11 +1,11 @@
 /**
  * Decides what is deployed to an environment: when a deployment is due, which request deploys it, and what happens if
- * the response to a request is lost.
+ * the outcome of a request is unknown.
  *
  * Guarantees: each revision in the spec is deployed once, unless an annotation asks for a repetition. The operator does
  * not repeat a deployment that the service reported as failed. Variables, settings and the startup override are sent
- * with the requests that accept them. If the response to a request was lost, the operator reads the environment to find
- * the effect of the request before it sends the request a second time. There is no third time.
+ * with the requests that accept them. If the outcome of a request is unknown, the operator reads the environment to
+ * find the effect of the request before it sends the request a second time. There is no third time.
  *
  * Why: docs/design/deployments.md#environments and
  * docs/design/deployments.md#after-a-lost-answer-updatedat-shows-whether-the-deployment-was-carried-out
@@ -70,13 +70,14 @@ export interface DeploymentAction {
 }
 
 /**
- * Data about a call that was carried out. `body` is the body of the response; it is absent if the response was lost.
+ * Data about a call that was carried out. `body` is the body of the response; it is absent if only a read showed that
+ * the call was carried out.
  */
 interface Done {
   readonly body?: unknown;
   /**
-   * The time, by the operator's clock, when the operator decided to make the call. If a call with a lost response turns
-   * out to have taken effect, the time when the operator records this.
+   * The time, by the operator's clock, when the operator decided to make the call. If the operator does not make the
+   * call because status has a record of how identical calls ended, the time when it uses this record.
    */
   readonly atMs: number;
   readonly attempt: number;
@@ -308,8 +309,8 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
 }
 
 /**
- * Returns what to record in status when the operator stops trying a call, because every response was lost and no read
- * shows that the call had an effect.
+ * Returns what to record in status when the operator stops trying a call, because the outcome of every attempt is
+ * unknown and no read shows that the call had an effect.
  */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
@@ -344,8 +345,8 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
 }
 
 /**
- * Reads a fresh list of environments, and then sends the call. Does not send it if an identical call took effect
- * although its response was lost, or if the responses to two identical calls were lost without an effect.
+ * Reads a fresh list of environments, and then sends the call. Does not send it if status records that an identical
+ * call was found to be carried out, or that two identical calls with unknown outcomes had no visible effect.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
   const { operation, words: task, request, digest, done, carries } = action;
@@ -475,10 +476,10 @@ export function resolveDoubt(
   return { is: 'again', remember: notCarriedOut(pass, entry) };
 }
 
-/** Records that a call whose response was lost had no effect, and cannot take effect any more. */
+/** Records that a call with an unknown outcome had no effect, and cannot take effect any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // The service refused the call because of a conflict, so its response was not lost. Remove the journal entry, and do
-  // not record that a response was lost.
+  // The service refused the call because of a conflict, so its outcome is known. Remove the journal entry, and do not
+  // record a call with an unknown outcome.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
@@ -486,7 +487,7 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * Records that a call was carried out although its response was lost. The record is kept even if the spec now asks for
+ * Records that a call with an unknown outcome was carried out. The record is kept even if the spec now asks for
  * something else, because the spec may ask for the same call again later, for example when a missing Secret returns.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {

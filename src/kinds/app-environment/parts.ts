@@ -182,14 +182,14 @@ export function isInVain(pass: EnvironmentPass): boolean {
 }
 
 /**
- * How a call ended. `Failed`: the service reported a failure. `carriedOut`: the response was lost, but the call took
- * effect. `once`: the response was lost, and the call had no effect. `twice`: a second, identical call ended in the
- * same way. `InDoubt`: the operator has stopped trying, and does not know the outcome.
+ * How a call ended. `Failed`: the service reported a failure. The other values are for calls without a usable response.
+ * `carriedOut`: a read showed that the call took effect. `once`: no read showed an effect. `twice`: a second, identical
+ * call ended in the same way. `InDoubt`: the operator has stopped trying, and does not know the outcome.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
 /**
- * The name of a record about how a call ended. `lost`: the last call whose response was lost. `redeploy` and
+ * The name of a record about how a call ended. `lost`: the last call whose outcome was unknown. `redeploy` and
  * `rollBack`: the last failed call of this kind that an annotation asked for.
  */
 type Ended = 'lost' | AskedCall;
@@ -210,7 +210,7 @@ export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): Call
 }
 
 /**
- * Names of the records in status about calls that failed or whose response was lost. The next deployment that takes
+ * Names of the records in status about calls that failed or whose outcome was unknown. The next deployment that takes
  * effect removes these records.
  */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];

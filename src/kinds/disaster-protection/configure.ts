@@ -31,8 +31,8 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * A decision about a configure call in the journal needs a list that is at most this old. If the response to the call
- * was lost, the operator repeats the call after the same time.
+ * A decision about a configure call in the journal needs a list that is at most this old. If the outcome of the call is
+ * unknown, the operator repeats the call after the same time.
  */
 export const resendMs = 15_000;
 
@@ -77,7 +77,7 @@ function words(pass: ProtectionPass, isNew: boolean): string {
 }
 
 /**
- * Records a configure call in the journal. The next step sends the call. If the response is lost, the same bytes are
+ * Records a configure call in the journal. The next step sends the call. If its outcome is unknown, the same bytes are
  * sent again.
  */
 export function configure(
@@ -182,7 +182,7 @@ export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, jou
   if (busy !== undefined) return busy;
   const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
-    const message = `${words(pass, item.expectedGeneration === 0)}: the service did not answer; the operator repeats the same request every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
+    const message = `${words(pass, item.expectedGeneration === 0)}: the outcome of the request is not known; the operator repeats the same request every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };
   }
   return {

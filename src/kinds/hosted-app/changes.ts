@@ -4,9 +4,9 @@
  *
  * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. After an app was adopted,
  * changes are applied at once only if the service shows a difference from the spec, so that losing the status of the
- * resource does not restart the environments. If the service never shows the changed value and the responses are lost,
- * a change that is applied at once is sent at most twice; the content of a Dockerfile at most three times. Status
- * counts each request before it is sent.
+ * resource does not restart the environments. If the service never shows the changed value and the outcome of the
+ * requests is unknown, a change that is applied at once is sent at most twice; the content of a Dockerfile at most
+ * three times. Status counts each request before it is sent.
  *
  * Why: docs/design/deployments.md#adopting-an-app-deploys-only-if-a-visible-field-differs and
  * docs/design/deployments.md#a-hidden-change-that-is-applied-at-once-is-sent-at-most-twice
@@ -216,7 +216,8 @@ function unseenOf(changed: Fields, pass: AppPass): Fields {
 }
 
 /**
- * Returns the status fields that count how often a change was sent with `applyImmediately` without getting a response.
+ * Returns the status fields that count how often a change was sent with `applyImmediately` since its outcome was last
+ * known.
  */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
@@ -224,7 +225,7 @@ function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   return { ...facts, applyInDoubt: { digest: pass.print(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
 }
 
-/** Stalls if the same change was sent twice with `applyImmediately`, and both responses were lost. */
+/** Stalls if the same change was sent twice with `applyImmediately`, and both outcomes are unknown. */
 function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
   const calls = callsOf(unseen, pass);
   if (calls < mostCalls) return undefined;

@@ -162,8 +162,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not show whether the service refused the request to restrict the member, or whether its response was
-    // lost. Either way, it is not certain that this resource restricted the member's access.
+    // Status does not show whether the service refused the request to restrict the member, or whether its outcome is
+    // unknown. Either way, it is not certain that this resource restricted the member's access.
     return { is: 'release', stays: `${stays}, because it is not certain that this resource restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -209,8 +209,8 @@ function restrictTo(
   const call: Call<MemberAccessFacts> = {
     ...callOf(pass, request, target),
     words: `restrict ${spec.externalId} to ${target.join(', ')}`,
-    // Record the ids in status before the call. If the response is lost, the ids must still count as requested by this
-    // resource.
+    // Record the ids in status before the call. If its outcome is unknown, the ids must still count as requested by
+    // this resource.
     ...(ids.some((id) => !set.includes(id) && !asked.includes(id)) && {
       whileInFlight: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
@@ -269,7 +269,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
   };
 }
 
-/** Decides what to do if the service refused the member's list of environments, or if its response was lost. */
+/** Decides what to do if the service refused the member's list of environments, or if the outcome is unknown. */
 function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): Verdict<MemberAccessFacts> | undefined {
   const { is, message } = refusal;
   const failure = `changing the access of member ${pass.spec.externalId}: ${message}`;

@@ -1,6 +1,6 @@
 /**
  * Finds out which activation in the service this resource began. The activation is recognised by the id of the
- * operation, by its result, or because it is new and fits a call whose response was lost.
+ * operation, by its result, or because it is new and fits a call whose outcome is unknown.
  *
  * Why: docs/design/recovery-requests.md#a-request-recognises-its-operation-by-id-result-or-content
  */
@@ -17,7 +17,7 @@ export type Result = NonNullable<ConfigurationItem['activationResult']>;
 
 /**
  * Looks for the activation that this resource began, if status does not name it yet. The activation is recognised by
- * its id, by its result, or because it is new and fits a call whose response was lost.
+ * its id, by its result, or because it is new and fits a call whose outcome is unknown.
  */
 export function trace(
   pass: ActivationPass,

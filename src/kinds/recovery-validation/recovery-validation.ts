@@ -153,8 +153,8 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
 }
 
 /**
- * Finds a validation that began after the journal entry was written and that no other resource claims. If the response
- * to the call was lost, the operator assumes that the call began this validation.
+ * Finds a validation that began after the journal entry was written and that no other resource claims. If the outcome
+ * of the call is unknown, the operator assumes that the call began this validation.
  */
 function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;

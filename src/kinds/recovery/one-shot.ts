@@ -197,7 +197,7 @@ export function protectionNeed({ name }: { readonly name: string }): ReferenceNe
 
 /** A list must not be older than this when the operator decides whether to send a call. */
 const freshMs = 15_000;
-/** Pause before the same request is sent again after its response was lost. */
+/** Pause before the same request is sent again if its outcome is unknown. */
 const resendMs = 15_000;
 const watchMs = 5_000;
 /**
@@ -230,8 +230,8 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 
 /**
  * Returns the time at or after which a read must have begun to count for a decision about a request. Before a call, this
- * is a recent time. After a refusal or a lost response, it is not before the refusal or the loss. Once the service has
- * accepted the request, any read counts.
+ * is a recent time. After a call, it is not before the time at which the response arrived, or at which this process
+ * stopped waiting for it. Once the service has accepted the request, any read counts.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -400,7 +400,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
 }
 
-/** Builds the journal entry, including data that helps to find the operation if the response is lost. */
+/** Builds the journal entry, including data that helps to find the operation if the outcome of the call is unknown. */
 function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
@@ -447,13 +447,13 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const arrival = arrivalOf(pass, journal, seen);
   const why =
-    'the service shows that the request is done, but an earlier call that got no answer may still reach the service';
+    'the service shows that the request is done, but an earlier call whose outcome is not known may still reach the service';
   return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
 }
 
 /**
  * Decides the next step while the journal holds a call: the call was not sent yet, the service refused it, or its
- * response was lost.
+ * outcome is unknown.
  */
 function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
@@ -484,7 +484,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   const why =
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'
-      : 'the service did not answer';
+      : 'the outcome of the request is not known';
   if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
   // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
   // asks for.

@@ -2,8 +2,8 @@ import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
 /**
- * When a lost call can no longer arrive, the resource that sent it looks for its effect one last time. This is the
- * longest time that this last look takes.
+ * When a call with an unknown outcome can no longer arrive, the resource that sent it looks for its effect one last
+ * time. This is the longest time that this last look takes.
  */
 const longestLookMs = 30_000;
 

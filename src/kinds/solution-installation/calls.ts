@@ -1,6 +1,6 @@
 /**
  * Sends the calls that install, complete and upgrade a solution. These calls must not happen twice, so this file also
- * decides what follows when a response is lost.
+ * decides what follows when the outcome of a call is unknown.
  *
  * Why: docs/design/deployments.md#solutions
  */
@@ -182,7 +182,7 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
 }
 
 /**
- * Finds out what became of the first request of an installation after its response was lost. Sends another request only
+ * Finds out what became of the first request of an installation if its outcome is unknown. Sends another request only
  * if no app in the service can be a component that the first request created.
  */
 export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
@@ -230,7 +230,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
 }
 
 /**
- * Returns what to record in status if the response to an installation request was lost, but all components of the
+ * Returns what to record in status if the outcome of an installation request is unknown, but all components of the
  * installation were found.
  */
 function takenFor(
@@ -247,7 +247,7 @@ function takenFor(
 //
 // Why: docs/design/deployments.md#an-upgrade-is-sent-at-most-twice
 
-/** Maximum number of times that the same upgrade is sent, if no response arrives. */
+/** Maximum number of times that the same upgrade is sent if its outcome stays unknown. */
 const mostUpgrades = 2;
 
 /**
@@ -290,13 +290,13 @@ function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry
   return pass.print(['in doubt', attempt, digest]);
 }
 
-/** Returns how often this upgrade was sent without getting a response. */
+/** Returns how often this upgrade was sent with an unknown outcome. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
-/** Waits after the response to an upgrade was lost. Nothing is sent while that upgrade request may still arrive. */
+/** Handles an upgrade whose outcome is unknown. Nothing is sent while that upgrade request may still arrive. */
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {

@@ -229,7 +229,7 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 const presumedSlackMs = 60_000;
 
 /**
- * Finds the apps that were created by an installation request whose response was lost. Returns them only if nothing
+ * Finds the apps that were created by an installation request whose outcome is unknown. Returns them only if nothing
  * else can have created them: each component in the catalog has exactly one new app with a matching name, the app was
  * created while the request could arrive, and no other resource manages or creates it.
  *
@@ -258,8 +258,8 @@ function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
 }
 
 /**
- * True if, by the service's clock, the app was created while the request with the lost response could arrive. Also true
- * if the service shows no creation time of the app.
+ * True if, by the service's clock, the app was created while the request could arrive. Also true if the service shows
+ * no creation time of the app.
  */
 function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;

@@ -116,8 +116,8 @@ function keep(pass: SolutionPass): SolutionStep {
 }
 
 /**
- * Reports the installation as Ready although the response to its request was lost. The message names the components
- * that are presumed to come from the installation.
+ * Reports the installation as Ready although its id is not known. The message names the components that are presumed to
+ * come from the installation.
  */
 function onlyPresumed({ spec, memory }: SolutionPass): SolutionStep {
   const made = (memory.facts.components ?? []).map(({ name, appId }) => `${name} (${appId})`);

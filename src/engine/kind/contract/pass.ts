@@ -191,7 +191,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /**
    * Returns an object to which the spec refers; undefined if the object was not found or is not ready. A reference that
    * is not `optional` gives undefined only while this object is being deleted, or while the operator only looks for the
-   * effect of a call whose response was lost.
+   * effect of a call whose outcome is unknown.
    */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;

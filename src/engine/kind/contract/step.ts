@@ -14,13 +14,13 @@ export { mostExcluded } from '../schema/status.ts';
 
 /**
  * Says whether this resource created the object in the service: Created (it did), Adopted (the object existed before),
- * or Presumed (it probably did; the response to the create call was lost).
+ * or Presumed (it probably did, but there is no proof).
  */
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
 /**
- * The part of a journal entry by which the operator finds the created object if the response to the create call was
- * lost.
+ * The part of a journal entry by which the operator finds the created object if the outcome of the create call is
+ * unknown.
  */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 

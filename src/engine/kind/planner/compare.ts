@@ -161,7 +161,7 @@ export function keyIdOf(print: string): string {
 // Status stores one of these texts for each such field. The text also says how certain the value of the field is. `F` and
 // `S` are fingerprints of values, `T` is a time:
 //   `F`        the service has accepted the value F
-//   `?S T>B`   a call that sends the value S, decided before the time T, got no response yet; `B` was stored before the call
+//   `?S T>B`   the outcome of a call with the value S, decided before T, is not known yet; `B` was stored before it
 //   `?S T`     the outcome of that call will never be known; S is left out if several values are possible or none is known
 //   `@T F`     the service has accepted F, but an older call with a different value may still arrive until the time T; after
 //              T, F is sent once more
@@ -197,8 +197,8 @@ export function isInDoubt(print: string | undefined): boolean {
 }
 
 /**
- * A call whose response was lost: the fingerprint of the value that it sent, and the time at which it was decided, if
- * known.
+ * A call whose outcome is unknown: the fingerprint of the value that it sends, and a time before which it was decided,
+ * if known.
  */
 interface Lost {
   readonly sent: string;
@@ -225,7 +225,7 @@ function underWay(print: string): (Lost & { readonly before: string }) | undefin
   return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
 }
 
-/** Parses the fingerprint of a field whose value is uncertain, because the response to a call was lost. */
+/** Parses the fingerprint of a field whose value is uncertain, because the outcome of a call is unknown. */
 function lostOf(print: string): Lost {
   const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
   return { sent, at };

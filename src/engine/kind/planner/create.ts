@@ -102,7 +102,7 @@ function emptySince(plan: ObjectPlan, pass: Pass): number {
 
 /**
  * Builds the call that creates the object. The journal entry of the call has the data by which the object is found if
- * the response is lost.
+ * the outcome of the call is unknown.
  */
 function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: number): Step {
   const fields = creatable(plan, pass);
@@ -324,25 +324,25 @@ function afterDoubt(plan: ObjectPlan, pass: Pass, intent: CreateIntent): string 
     : 'the operator sends the create call again';
 }
 
-/** True if the spec has changed since a create call that got no response, and now asks for a different object. */
+/** True if the spec has changed since a create call with an unknown outcome, and now asks for a different object. */
 function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateIntent): boolean {
   const anew = { ...pass, memory: { ...pass.memory, journal: undefined } };
   return plan.name(anew) !== name || plan.list(anew).key !== collection;
 }
 
 /**
- * Returns the fields that were sent by a create call whose response was lost. Returns undefined when the spec or a
- * Secret has changed since then.
+ * Returns the fields of a create call whose outcome is unknown. Returns undefined when the spec or a Secret has changed
+ * since then.
  */
 function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** The data of a create call whose response was lost, including the fields that it sent. */
+/** The data of a create call whose outcome is unknown, including its fields. */
 type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
-/** True if an object can be the result of a create call whose response was lost, judging by its name and fields. */
+/** True if an object can be the result of a create call with an unknown outcome, judging by its name and fields. */
 function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, item: unknown): boolean {
   if (!isSameName(plan.nameOf(item), intent.name) || intent.excluded.includes(id)) return false;
   if (pass.claimant(id) !== undefined) return false;
@@ -353,7 +353,7 @@ function isAlike(plan: ObjectPlan, pass: Pass, intent: LostCreate, id: string, i
 }
 
 /**
- * True if an object can be the result of a create call whose response was lost, judging by its creation time. All times
+ * True if an object can be the result of a create call with an unknown outcome, judging by its creation time. All times
  * are from the service's own clock.
  */
 function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean {
@@ -366,7 +366,7 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
 }
 
 /**
- * Stalls because of an object that can be the result of a create call whose response was lost, except that its creation
+ * Stalls because of an object that can be the result of a create call with an unknown outcome, except that its creation
  * time does not fit. The time alone decides nothing, because the service may have several clocks that differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
@@ -375,10 +375,10 @@ function outOfTime(plan: { noun: string }, id: string): Step {
 }
 
 /**
- * Ends the deletion of a resource whose create call got no response. All objects that the call may have created stay in
- * the service, because it is unknown which of them it created.
+ * Ends the deletion of a resource whose create call has an unknown outcome. All objects that the call may have created
+ * stay in the service, because it is unknown which of them it created.
  */
 function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
-  const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call without an answer may have created one of these objects as ${noun} "${name}"`;
+  const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call whose outcome is not known may have created one of these objects as ${noun} "${name}"`;
   return { is: 'release', stays };
 }

@@ -79,8 +79,8 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 }
 
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
-  // If the response to a change was lost, only a read that began after the change shows whether the change must be sent
-  // again.
+  // If the outcome of a change is unknown, only a read that began after the change shows whether the change must be
+  // sent again.
   const { doubtAt, deniedAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
   if (doubtful !== undefined) return doubtful;
@@ -122,7 +122,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
 
-/** Waits while an older change, whose response was lost, may still overwrite the newest values. */
+/** Waits while an older change, whose outcome is unknown, may still overwrite the newest values. */
 function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | undefined {
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
@@ -325,7 +325,7 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known or has proved
 // ambiguous.
 //
-// Guarantees: if the response to a create call was lost, the operator looks for the created object before it binds the
+// Guarantees: if the outcome of a create call is unknown, the operator looks for the created object before it binds the
 // resource to a different object. Only if the created object cannot be told for certain does `spec.externalId` decide.
 // If the resource gives up an object, an event says that this object stays in the service. An object is not bound if an
 // older resource owns it, or if it belongs to another account.
