@@ -4,6 +4,8 @@ import type { KubeObject } from '../../src/engine/ports.ts';
 import { InProcess } from '../support/in-process.ts';
 import { flawsOf } from '../support/memory/status-checker.ts';
 
+export { committed } from '../kinds/support/world.ts';
+
 /** What the status of the protection shows, as far as tests use it. */
 export interface ProtectionStatus {
   readonly externalId: string;
@@ -95,11 +97,6 @@ export function anActivation(world: InProcess, more: object = {}): object {
   };
 }
 
-/** How often something was committed. */
-export async function committed(world: InProcess, kind: string): Promise<number> {
-  return (await world.ledger()).filter((entry) => entry.kind === kind).length;
-}
-
 /** Flaws of every status that a test looks at. */
 export function flaws(world: InProcess, ...objects: readonly (readonly [string, string])[]): readonly string[] {
   return objects.flatMap(([kind, name]) => {
@@ -145,6 +142,30 @@ export function aDiscard(world: InProcess, more: object = {}): object {
     validUntil: validUntil(world),
     ...more,
   };
+}
+
+/** An activation that keeps failing, as long as it takes until the service lets it be discarded. */
+export async function failingActivation(world: InProcess, name = 'now', more: object = {}): Promise<void> {
+  await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
+  world.apply('RecoveryActivation', name, anActivation(world, more));
+  await world.run(1_500_000);
+}
+
+/** Somebody wipes the protection without a DisasterReset. */
+export async function wipedByHand(world: InProcess): Promise<void> {
+  const { status } = await world.request('POST', '/disaster-readiness/reset', {
+    accountId: 'acc_demo',
+    scope: 'environment',
+    confirmationName: 'production',
+    sourceAppEnvId: 'env_db_prod',
+  });
+  expect(status).toBe(200);
+}
+
+/** People edit the spec of the protection. */
+export function edit(world: InProcess, more: object): void {
+  const spec = world.get('DisasterProtection', 'orders')?.spec as object;
+  world.apply('DisasterProtection', 'orders', { ...spec, ...more });
 }
 
 /** Somebody changes a setting of the protection besides us. */

@@ -30,6 +30,17 @@ export type Interference = (request: {
   readonly count: number;
 }) => Disturbance | undefined;
 
+/** Does this to the first requests of one kind, such as `POST /contact-point`: one, unless said. */
+export function atFirst(call: string, what: Disturbance | (() => Disturbance), times = 1): Interference {
+  const [only, end = ''] = call.split(' ');
+  let left = times;
+  return ({ method, path }) => {
+    if (left === 0 || method !== only || !path.endsWith(end)) return undefined;
+    left -= 1;
+    return typeof what === 'function' ? what() : what;
+  };
+}
+
 /** Resolves when nobody waits for the answer any longer. */
 export function aborted(signal: AbortSignal): Promise<'aborted'> {
   return new Promise((resolve) => {

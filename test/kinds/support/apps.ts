@@ -11,6 +11,7 @@ import {
   type PresetItem,
 } from '../../../src/hosting/requests.ts';
 import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
+import { anEnvironment } from './environments.ts';
 import { print, shows, type Shown } from './pass.ts';
 
 export const presets: readonly Shown[] = [
@@ -38,16 +39,25 @@ const record = {
 } as unknown as AppRecord;
 
 /** An app as the service shows it, in its list and by itself. */
-export function shownApp(change: Partial<AppRecord> = {}, updatedAtMs = 5): readonly Shown[] {
+export function shownApp(
+  change: Partial<AppRecord> = {},
+  updatedAtMs = 5,
+  environments: readonly AppEnvItem[] = [],
+): readonly Shown[] {
   const whole = { ...record, ...change };
   const { appId, name, slug, dockerPreset, gitNamespace, gitRepo } = whole;
   const item = { appId, name, slug, dockerPreset, gitNamespace, gitRepo, createdAtMs: 1, updatedAtMs } as AppItem;
   return [
     shows(appsOf('acc_1'), [item]),
     shows(appAsOf('app_1', updatedAtMs), [whole]),
-    shows(appEnvsOf('acc_1'), [] as AppEnvItem[]),
+    shows(appEnvsOf('acc_1'), environments),
     ...presets,
   ];
+}
+
+/** The same of an app that has an environment. */
+export function shownDeployed(change: Partial<AppRecord> = {}, environment = anEnvironment()): readonly Shown[] {
+  return shownApp(change, 5, [environment]);
 }
 
 export const image = { port: 8080, image: { reference: 'r/mine:1' } };

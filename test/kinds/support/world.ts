@@ -53,6 +53,31 @@ export function messageOf(world: InProcess, kind: string, name: string, type = '
   return conditions.find((condition) => condition.type === type)?.message ?? '';
 }
 
+/** An e-mail contact point that somebody makes in the service by hand; its id. */
+export async function contactPointByHand(world: InProcess, name: string): Promise<string> {
+  const config = { addresses: ['they@example.com'] };
+  const theirs = { accountId: 'acc_demo', name, type: 'email', config };
+  const { body } = await world.request('POST', '/contact-point', theirs);
+  return (body as { contactPoint: { contactPointId: string } }).contactPoint.contactPointId;
+}
+
+/** Somebody takes the finalizer off. */
+export function takeFinalizerOff(world: InProcess, kind: string, name: string): void {
+  const { finalizers: _taken, ...metadata } = world.get(kind, name)?.metadata ?? {};
+  edited(world, kind, name, metadata);
+}
+
+/** Somebody removes a resource in a way that leaves its object behind. */
+export function tearOff(world: InProcess, kind: string, name: string): void {
+  takeFinalizerOff(world, kind, name);
+  world.delete(kind, name);
+}
+
+/** How often something was committed in the service. */
+export async function committed(world: InProcess, kind: string): Promise<number> {
+  return (await world.ledger()).filter((entry) => entry.kind === kind).length;
+}
+
 /** Gives an object these labels and no others. */
 export function relabel(
   world: InProcess,
@@ -60,11 +85,15 @@ export function relabel(
   name: string,
   labels: Readonly<Record<string, string>>,
 ): KubeObject {
+  return edited(world, kind, name, { ...world.get(kind, name)?.metadata, labels });
+}
+
+function edited(world: InProcess, kind: string, name: string, metadata: object): KubeObject {
   const found = kinds.find((one) => one.kind === kind);
   const known = world.get(kind, name);
   if (found === undefined || known === undefined) throw new Error(`${kind} ${name} is not there`);
-  const metadata = { ...known.metadata, labels };
-  return world.cluster.update(resourceOf(found), known.metadata.namespace, name, { ...known, metadata }, 'object');
+  const changed = { ...known, metadata: metadata as KubeObject['metadata'] };
+  return world.cluster.update(resourceOf(found), known.metadata.namespace, name, changed, 'object');
 }
 
 /** Everything that was committed in the service since, as `kind id`. */
