@@ -1,20 +1,19 @@
 /** Attempts to make the core do too much, too little, or the wrong thing to others; each is one small world. */
 import { describe, expect, it } from 'vitest';
+import { atFirst } from '../support/disturbed-wire.ts';
 import type { InProcessOptions } from '../support/in-process.ts';
-import { aWorld, conditionOf, messageOf, internalOf, statusOf } from '../kinds/support/world.ts';
+import {
+  aWorld,
+  committed,
+  conditionOf,
+  contactPointByHand,
+  internalOf,
+  messageOf,
+  statusOf,
+} from '../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const writes: ReadonlySet<string> = new Set(['create', 'replace', 'replaceStatus', 'patch']);
-
-async function theirs(world: Awaited<ReturnType<typeof aWorld>>, name: string): Promise<string> {
-  const { body } = await world.request('POST', '/contact-point', {
-    accountId: 'acc_demo',
-    name,
-    type: 'email',
-    config: { addresses: ['they@example.com'] },
-  });
-  return (body as { contactPoint: { contactPointId: string } }).contactPoint.contactPointId;
-}
 
 const adoptions: readonly (readonly [
   account: string | undefined,
@@ -39,17 +38,17 @@ describe('what exists in the service', () => {
     async (cap, wish, isNamed, ends) => {
       const world = await aWorld();
       if (cap !== undefined) world.account({ lifecycle: { adoption: cap } });
-      const id = await theirs(world, 'ops');
+      const id = await contactPointByHand(world, 'ops');
       const lifecycle = wish === undefined ? {} : { lifecycle: { adoption: wish } };
       world.apply('ContactPoint', 'ops', { ...mail, ...lifecycle, ...(isNamed && { externalId: id }) });
       await world.run(70_000);
 
       expect(conditionOf(world, 'ContactPoint', 'ops')).toBe(ends);
-      expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created')).toHaveLength(1);
+      expect(await committed(world, 'contactPoint.created')).toBe(1);
       world.delete('ContactPoint', 'ops');
       await world.run(70_000);
       expect(world.get('ContactPoint', 'ops')).toBeUndefined();
-      expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.deleted')).toEqual([]);
+      expect(await committed(world, 'contactPoint.deleted')).toBe(0);
     },
   );
 });
@@ -69,7 +68,7 @@ describe('observing', () => {
   it.each(observing)('by $where writes nothing and says what would be done', async ({ options, account, spec }) => {
     const world = await aWorld(options);
     world.account(account);
-    const id = await theirs(world, 'theirs');
+    const id = await contactPointByHand(world, 'theirs');
     world.apply('ContactPoint', 'new', { ...mail, ...spec });
     world.apply('ContactPoint', 'bound', { ...mail, ...spec, externalId: id });
     world.apply('MetricAlert', 'cpu', {
@@ -95,23 +94,6 @@ describe('observing', () => {
 });
 
 describe('secrets and keys', () => {
-  it('a rotated Secret is one PATCH', async () => {
-    const world = await aWorld();
-    world.secret('hook', { url: 'https://hook.example.com/one' });
-    world.apply('ContactPoint', 'hook', {
-      webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } },
-    });
-    await world.run(30_000);
-    const before = world.sent.length;
-
-    world.secret('hook', { url: 'https://hook.example.com/two' });
-    await world.run(3_600_000);
-
-    expect(world.sent.slice(before).map(({ method, body }) => [method, JSON.parse(body)])).toEqual([
-      ['PATCH', expect.objectContaining({ config: { url: 'https://hook.example.com/two' } })],
-    ]);
-  });
-
   it('a lost key of the operator is no reason to send what is hidden again, and the new one is used from then on', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
@@ -135,32 +117,12 @@ describe('secrets and keys', () => {
 });
 
 describe('neighbours', () => {
-  it('of one account and one name in two namespaces both get an object of their own', async () => {
-    const world = await aWorld();
-    world.account({}, 'side');
-    await world.run(5_000);
-    for (const within of ['team', 'side']) world.apply('ContactPoint', 'ops', mail, {}, within);
-
-    await world.run(60_000);
-
-    const ids = ['team', 'side'].map(
-      (within) => world.get('ContactPoint', 'ops', within)?.status as { externalId: string },
-    );
-    expect(new Set(ids.map((status) => status.externalId)).size).toBe(2);
-    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created')).toHaveLength(2);
-  });
-
   it('wait together for a credential that was told to wait, and nobody else does', async () => {
     const world = await aWorld();
     world.account({ externalId: 'acc_other' }, 'side');
     world.secret('hosting-credentials', { baseUrl: 'http://127.0.0.1:8088', token: 'demo-foreign' }, 'side');
     await world.run(10_000);
-    let isTold = false;
-    world.interference = ({ method }) => {
-      if (isTold || method !== 'POST') return undefined;
-      isTold = true;
-      return { insteadOf: { status: 429, headers: { 'retry-after': '120' } } };
-    };
+    world.interference = atFirst('POST', { insteadOf: { status: 429, headers: { 'retry-after': '120' } } });
     world.apply('ContactPoint', 'first', mail);
     await world.run(2_000);
     const before = world.sent.length;

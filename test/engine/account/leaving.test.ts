@@ -1,5 +1,5 @@
-import { isRecord } from '../../../src/base/json.ts';
 import { describe, expect, it } from 'vitest';
+import { conditionOf, messageOf } from '../../kinds/support/world.ts';
 import { secretResource } from '../../../src/kube/material.ts';
 import { InProcess, namespace, type InProcessOptions } from '../../support/in-process.ts';
 
@@ -17,10 +17,7 @@ async function aWorld(spec: object = email, options: InProcessOptions = {}): Pro
 }
 
 function ready(world: InProcess, kind = 'ContactPoint', name = 'ops'): string {
-  const status = world.get(kind, name)?.status;
-  const conditions = isRecord(status) && Array.isArray(status['conditions']) ? status['conditions'] : [];
-  const found: unknown = conditions.find((condition) => isRecord(condition) && condition['type'] === 'Ready');
-  return isRecord(found) ? `${String(found['reason'])}: ${String(found['message'])}` : 'none';
+  return `${conditionOf(world, kind, name)}: ${messageOf(world, kind, name)}`;
 }
 
 function removeSecret(world: InProcess): void {
@@ -100,6 +97,34 @@ describe('a deletion whose account cannot be used', () => {
 });
 
 describe('an account that is deleted', () => {
+  it('goes after what uses it, though it was deleted before', async () => {
+    const world = await aWorld();
+    world.delete('HostingAccount', 'default');
+    await world.run(5_000);
+    expect(ready(world, 'HostingAccount', 'default')).toContain(
+      'False/InUse: the account is still used by ContactPoint team/ops',
+    );
+
+    world.delete('ContactPoint', 'ops');
+    await world.run(30_000);
+
+    expect(world.get('ContactPoint', 'ops')).toBeUndefined();
+    expect(world.get('HostingAccount', 'default')).toBeUndefined();
+    expect(await kinds(world)).toContain('contactPoint.deleted');
+  });
+
+  it('goes after what uses it, though another process finds both being deleted', async () => {
+    const world = await aWorld();
+    world.delete('HostingAccount', 'default');
+    world.delete('ContactPoint', 'ops');
+
+    await world.crash();
+    await world.run(30_000);
+
+    expect(world.get('ContactPoint', 'ops')).toBeUndefined();
+    expect(world.get('HostingAccount', 'default')).toBeUndefined();
+  });
+
   it('goes although its Secret has gone, once nobody uses it', async () => {
     const world = await aWorld();
     world.delete('ContactPoint', 'ops');
@@ -123,7 +148,7 @@ describe('an account that is deleted', () => {
     world.delete('HostingAccount', 'default');
     await world.run(30_000);
     expect(ready(world, 'HostingAccount', 'default')).toContain(
-      'InUse: the account is still used by ContactPoint team/ops',
+      'False/InUse: the account is still used by ContactPoint team/ops',
     );
     world.delete('ContactPoint', 'ops');
     await world.run(30_000);

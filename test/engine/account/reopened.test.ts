@@ -1,15 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { aWorld, conditionOf } from '../../kinds/support/world.ts';
+import { atFirst } from '../../support/disturbed-wire.ts';
 
 describe('an account whose settings change while the service asked it to wait', () => {
   it('goes on waiting, and goes on saying so', async () => {
     const world = await aWorld();
-    let told = false;
-    world.interference = ({ method }) => {
-      if (told || method !== 'POST') return undefined;
-      told = true;
-      return { insteadOf: { status: 429, headers: { 'retry-after': '600' } } };
-    };
+    world.interference = atFirst('POST', { insteadOf: { status: 429, headers: { 'retry-after': '600' } } });
     world.apply('ContactPoint', 'cp', { email: { addresses: ['a@example.com'] } });
     await world.run(20_000);
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');

@@ -20,21 +20,6 @@ describe('a paused object', () => {
     expect(world.calls).toBe(calls);
   });
 
-  it('keeps what was said of the generation that was looked at, and does not speak for a newer one', async () => {
-    const world = await aWorld();
-    world.apply('ContactPoint', 'on-call', mail);
-    await world.run(5_000);
-    world.apply('ContactPoint', 'on-call', mail, paused);
-    await world.run(5_000);
-    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
-
-    world.apply('ContactPoint', 'on-call', { ...mail, name: 'other' }, paused);
-    await world.run(5_000);
-
-    statusOf(world, 'ContactPoint', 'on-call');
-    expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('Unknown/Paused');
-  });
-
   it('answers who asks for a look, so that it is known to be held', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'on-call', mail);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf, messageOf, statusOf } from '../../kinds/support/world.ts';
+import { aWorld, conditionOf, contactPointByHand, messageOf, statusOf } from '../../kinds/support/world.ts';
 
 const hook = { chatB: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
 
@@ -12,12 +12,9 @@ describe('a field that the service cannot change, and that differs', () => {
     const world = await aWorld();
     world.account(account);
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    const config = { addresses: ['they@example.com'] };
-    const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config };
-    const { body } = await world.request('POST', '/contact-point', theirs);
-    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'theirs');
 
-    world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId, ...(lifecycle && { lifecycle }) });
+    world.apply('ContactPoint', 'theirs', { ...hook, externalId, ...(lifecycle && { lifecycle }) });
     await world.run(130_000);
 
     expect(conditionOf(world, 'ContactPoint', 'theirs')).toBe('True/Observed');
@@ -30,12 +27,9 @@ describe('a field that the service cannot change, and that differs', () => {
   it('stalls where drift is corrected, and says which field it is', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    const config = { addresses: ['they@example.com'] };
-    const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config };
-    const { body } = await world.request('POST', '/contact-point', theirs);
-    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'theirs');
 
-    world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId });
+    world.apply('ContactPoint', 'theirs', { ...hook, externalId });
     await world.run(130_000);
 
     expect(conditionOf(world, 'ContactPoint', 'theirs', 'Stalled')).toBe('True/Immutable');

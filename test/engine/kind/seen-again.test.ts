@@ -1,6 +1,6 @@
 /** One look that does not find an object proves nothing, however long ago another one did not find it either. */
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf } from '../../kinds/support/world.ts';
+import { aWorld, conditionOf, contactPointByHand } from '../../kinds/support/world.ts';
 import type { InProcess } from '../../support/in-process.ts';
 
 /** The next answer from each of these paths is as if the service had nothing. */
@@ -47,11 +47,9 @@ describe('an object that a look does not find on one day, and another look on an
   it('is not gone, though each reconcile in between ended in a complaint', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });
-    const theirs = { accountId: 'acc_demo', name: 'theirs', type: 'email', config: { addresses: ['a@example.com'] } };
-    const { body } = await world.request('POST', '/contact-point', theirs);
-    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'theirs');
     const hook = { chatB: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
-    world.apply('ContactPoint', 'theirs', { ...hook, externalId: contactPointId });
+    world.apply('ContactPoint', 'theirs', { ...hook, externalId });
     await world.run(130_000);
 
     const said = await onTwoDays(world, ['ContactPoint', 'theirs'], {

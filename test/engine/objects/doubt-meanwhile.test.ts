@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance } from '../../support/disturbed-wire.ts';
+import { atFirst, type Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, conditionOf, eventsOf, messageOf, statusOf } from '../../kinds/support/world.ts';
+import {
+  aWorld,
+  committed,
+  conditionOf,
+  contactPointByHand,
+  eventsOf,
+  messageOf,
+  statusOf,
+} from '../../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 
@@ -9,20 +17,13 @@ const mail = { email: { addresses: ['a@example.com'] } };
 async function inDoubt(what: Disturbance, before: (world: InProcess) => void = () => undefined): Promise<InProcess> {
   const world = await aWorld();
   before(world);
-  let isDone = false;
-  world.interference = ({ method, path }) => {
-    if (isDone || method !== 'POST' || !path.endsWith('/contact-point')) return undefined;
-    isDone = true;
-    return what;
-  };
+  world.interference = atFirst('POST /contact-point', what);
   world.apply('ContactPoint', 'on-call', mail);
   await world.run(1_000);
   return world;
 }
 
-async function created(world: InProcess): Promise<number> {
-  return (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').length;
-}
+const created = (world: InProcess) => committed(world, 'contactPoint.created');
 
 const lost: Disturbance = { afterwards: { status: 502, text: 'bad gateway' } };
 
@@ -99,10 +100,8 @@ describe('what a lost call created', () => {
 
   it('stays, told of, when its resource is deleted and several could be it', async () => {
     const world = await inDoubt({ lateMs: 60_000 });
-    const theirs = { accountId: 'acc_demo', name: 'on-call', type: 'email', config: { addresses: ['a@example.com'] } };
     world.delete('ContactPoint', 'on-call');
-    await world.request('POST', '/contact-point', theirs);
-    await world.request('POST', '/contact-point', theirs);
+    for (const name of ['on-call', 'on-call']) await contactPointByHand(world, name);
 
     await world.run(300_000);
 
@@ -112,7 +111,7 @@ describe('what a lost call created', () => {
     // A namespace that ends takes its events with it.
     const logged = world.trace.lines.filter((line) => line.startsWith('warn'));
     expect(logged).toEqual([expect.stringContaining(told[0]?.replace('Warning Retained ', '') ?? '')]);
-    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.deleted')).toEqual([]);
+    expect(await committed(world, 'contactPoint.deleted')).toBe(0);
   });
 });
 
@@ -122,19 +121,13 @@ describe('an object that its resource lets go of', () => {
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
     const { externalId: before } = statusOf(world, 'ContactPoint', 'on-call');
-    const { body } = await world.request('POST', '/contact-point', {
-      accountId: 'acc_demo',
-      name: 'theirs',
-      type: 'email',
-      config: { addresses: ['a@example.com'] },
-    });
-    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'theirs');
 
-    world.apply('ContactPoint', 'on-call', { ...mail, externalId: contactPointId });
+    world.apply('ContactPoint', 'on-call', { ...mail, externalId });
     await world.run(120_000);
 
     expect(statusOf(world, 'ContactPoint', 'on-call')).toMatchObject({
-      externalId: contactPointId,
+      externalId,
       internal: { ownership: 'Adopted' },
     });
     const told = eventsOf(world).filter((event) => event.includes('Retained'));
@@ -145,30 +138,10 @@ describe('an object that its resource lets go of', () => {
 describe('a create in doubt whose spec goes on meanwhile', () => {
   const alert = { operator: 'GreaterThan', refreshSeconds: 0 };
 
-  async function theirs(world: InProcess, name: string): Promise<string> {
-    const config = { addresses: ['a@example.com'] };
-    const { body } = await world.request('POST', '/contact-point', {
-      accountId: 'acc_demo',
-      name,
-      type: 'email',
-      config,
-    });
-    return (body as { contactPoint: { contactPointId: string } }).contactPoint.contactPointId;
-  }
-
-  function loseOne(world: InProcess, wanted: string, how: 'hangAfter' | 'loseBefore'): void {
-    let isLost = false;
-    world.interference = ({ method, path }) => {
-      if (isLost || method !== 'POST' || !path.endsWith(wanted)) return undefined;
-      isLost = true;
-      return how;
-    };
-  }
-
   it('is followed to its end before another object takes its place, and what it made is told', async () => {
     const world = await aWorld();
-    const other = await theirs(world, 'another');
-    loseOne(world, '/contact-point', 'hangAfter');
+    const other = await contactPointByHand(world, 'another');
+    world.interference = atFirst('POST /contact-point', 'hangAfter');
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
 
@@ -187,8 +160,8 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
 
   it('gives way without a word to the object that the spec names, when it made nothing', async () => {
     const world = await aWorld();
-    const other = await theirs(world, 'another');
-    loseOne(world, '/contact-point', 'loseBefore');
+    const other = await contactPointByHand(world, 'another');
+    world.interference = atFirst('POST /contact-point', 'loseBefore');
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
 
@@ -210,7 +183,7 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
 
   it('ends though its spec names an object that does not exist, and keeps nobody else waiting', async () => {
     const world = await aWorld();
-    loseOne(world, '/contact-point', 'loseBefore');
+    world.interference = atFirst('POST /contact-point', 'loseBefore');
     world.apply('ContactPoint', 'on-call', mail);
     await world.run(5_000);
     world.apply('ContactPoint', 'on-call', { ...mail, externalId: 'cp_nowhere' });
@@ -224,8 +197,8 @@ describe('a create in doubt whose spec goes on meanwhile', () => {
     'ends though its spec has become one that is not allowed (%s), and keeps nobody else waiting',
     async (how) => {
       const world = await aWorld();
-      const id = await theirs(world, 'x');
-      loseOne(world, '/app-env/alert', how);
+      const id = await contactPointByHand(world, 'x');
+      world.interference = atFirst('POST /app-env/alert', how);
       const spec = { ...alert, environmentRef: { externalId: 'env_db_prod' }, contactPointRefs: [{ externalId: id }] };
       world.apply('MetricAlert', 'cpu', { ...spec, metric: 'cpu_percent' });
       await world.run(5_000);
@@ -258,7 +231,7 @@ describe('an answer that came after somebody else had written the object', () =>
     world.secret('hook', { url: 'https://hook.example.com/after' });
     await world.run(120_000);
 
-    expect((await world.ledger()).filter(({ kind }) => kind === 'contactPoint.updated')).toHaveLength(1);
+    expect(await committed(world, 'contactPoint.updated')).toBe(1);
     expect(conditionOf(world, 'ContactPoint', 'on-call')).toBe('True/InSync');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { measure } from '../../../src/cli/operator/measure.ts';
 import { MetricRegistry } from '../../../src/telemetry/metrics.ts';
-import type { Disturbance } from '../../support/disturbed-wire.ts';
+import { atFirst, type Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, conditionOf, messageOf, statusOf } from '../../kinds/support/world.ts';
+import { aWorld, committed, conditionOf, messageOf, statusOf } from '../../kinds/support/world.ts';
 
 const paused = { 'apphosting.dev/paused': 'true' };
 const hook = { name: 'ops', webhook: { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } } } };
@@ -11,21 +11,14 @@ const hook = { name: 'ops', webhook: { url: { valueFrom: { secretKeyRef: { name:
 /** A world in which the answer to the creation of contact point "ops" by `first` was lost. */
 async function inDoubt(what: Disturbance): Promise<InProcess> {
   const world = await aWorld();
-  let isDone = false;
-  world.interference = ({ method, path }) => {
-    if (isDone || method !== 'POST' || !path.endsWith('/contact-point')) return undefined;
-    isDone = true;
-    return what;
-  };
+  world.interference = atFirst('POST /contact-point', what);
   world.secret('hook', { url: 'https://hook.example.com/one' });
   world.apply('ContactPoint', 'first', hook);
   await world.run(1_000);
   return world;
 }
 
-async function created(world: InProcess): Promise<number> {
-  return (await world.ledger()).filter(({ kind }) => kind === 'contactPoint.created').length;
-}
+const created = (world: InProcess) => committed(world, 'contactPoint.created');
 
 const hold: Readonly<Record<string, (world: InProcess) => void>> = {
   'is paused': (world: InProcess) => void world.apply('ContactPoint', 'first', hook, paused),
@@ -189,9 +182,7 @@ describe('an alert whose creation is in doubt', () => {
       await world.run(900_000);
 
       expect(world.get('MetricAlert', 'cpu')).toBeUndefined();
-      const ledger = await world.ledger();
-      const count = (kind: string) => ledger.filter((entry) => entry.kind === kind).length;
-      expect(count('alert.created')).toBe(count('alert.deleted'));
+      expect(await committed(world, 'alert.created')).toBe(await committed(world, 'alert.deleted'));
     },
   );
 
@@ -217,7 +208,7 @@ describe('an alert whose creation is in doubt', () => {
 
     await world.run(900_000);
 
-    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+    expect(await committed(world, 'alert.created')).toBe(1);
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({
       internal: { ownership: 'Created' },
       environmentId: 'env_web_prod',
@@ -233,7 +224,7 @@ describe('an alert whose creation is in doubt', () => {
 
     await world.run(900_000);
 
-    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+    expect(await committed(world, 'alert.created')).toBe(1);
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ environmentId: 'env_web_staging' });
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
   });
@@ -256,7 +247,7 @@ describe('an alert whose creation is in doubt', () => {
       world.interference = () => undefined;
       await world.run(600_000);
       expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-      expect((await world.ledger()).filter(({ kind }) => kind === 'alert.created')).toHaveLength(1);
+      expect(await committed(world, 'alert.created')).toBe(1);
     },
   );
 
@@ -296,6 +287,6 @@ describe('an alert whose creation is in doubt', () => {
     await world.run(900_000);
 
     expect(world.get('MetricAlert', 'cpu')).toBeUndefined();
-    expect((await world.ledger()).filter(({ kind }) => kind === 'alert.deleted')).toHaveLength(1);
+    expect(await committed(world, 'alert.deleted')).toBe(1);
   });
 });

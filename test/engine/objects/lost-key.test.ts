@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance } from '../../support/disturbed-wire.ts';
+import { atFirst, type Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, conditionOf, statusOf } from '../../kinds/support/world.ts';
+import { aWorld, committed, conditionOf, statusOf } from '../../kinds/support/world.ts';
 
 const spec = {
   environmentRef: { externalId: 'env_web_prod' },
@@ -15,13 +15,10 @@ async function withAnotherKey(how: Disturbance): Promise<InProcess> {
   const world = await aWorld();
   world.apply('ContactPoint', 'ops', { email: { addresses: ['a@example.com'] } });
   await world.run(10_000);
-  let hits = 0;
-  world.interference = ({ method, path }) => {
-    if (method !== 'POST' || !path.endsWith('/app-env/alert') || hits > 0) return undefined;
-    hits += 1;
+  world.interference = atFirst('POST /app-env/alert', () => {
     world.kill();
     return how;
-  };
+  });
   world.apply('MetricAlert', 'cpu', spec);
   await world.run(10_000);
   world.key = 'another key';
@@ -29,16 +26,12 @@ async function withAnotherKey(how: Disturbance): Promise<InProcess> {
   return world;
 }
 
-async function made(world: InProcess): Promise<number> {
-  return (await world.ledger()).filter(({ kind }) => kind === 'alert.created').length;
-}
-
 describe('an alert whose creation was lost together with the key of the operator', () => {
   it('is known by its name, and only presumed to be ours', async () => {
     const world = await withAnotherKey('hangAfter');
     await world.run(900_000);
 
-    expect(await made(world)).toBe(1);
+    expect(await committed(world, 'alert.created')).toBe(1);
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ internal: { ownership: 'Presumed' } });
   });
@@ -47,7 +40,7 @@ describe('an alert whose creation was lost together with the key of the operator
     const world = await withAnotherKey('loseBefore');
     await world.run(900_000);
 
-    expect(await made(world)).toBe(1);
+    expect(await committed(world, 'alert.created')).toBe(1);
     expect(statusOf(world, 'MetricAlert', 'cpu')).toMatchObject({ internal: { ownership: 'Created' } });
   });
 });

@@ -4,27 +4,6 @@ import { aWorld, commits, conditionOf } from '../../kinds/support/world.ts';
 const mail = { name: 'shared', email: { addresses: ['a@example.com'] } };
 
 describe('two resources of one name in the service', () => {
-  it('take turns though the answer to the first creation is lost', async () => {
-    const world = await aWorld();
-    let isLost = false;
-    world.interference = ({ method, path }) => {
-      if (isLost || method !== 'POST' || !path.endsWith('/contact-point')) return undefined;
-      isLost = true;
-      return 'hangAfter';
-    };
-    world.apply('ContactPoint', 'first', mail);
-    await world.run(5_000);
-
-    world.apply('ContactPoint', 'second', mail);
-    await world.run(5_000);
-    expect(conditionOf(world, 'ContactPoint', 'second')).toBe('False/CreateInProgress');
-    await world.run(200_000);
-
-    expect(conditionOf(world, 'ContactPoint', 'first')).toBe('True/InSync');
-    expect(conditionOf(world, 'ContactPoint', 'second')).toBe('True/InSync');
-    expect((await commits(world)).filter(({ kind }) => kind === 'contactPoint.created')).toHaveLength(2);
-  });
-
   it('take turns though the watch is slow to tell what was written', async () => {
     const world = await aWorld();
     world.apply('ContactPoint', 'first', mail);
