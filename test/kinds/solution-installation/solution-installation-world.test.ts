@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance, Interference } from '../../support/disturbed-wire.ts';
+import { atFirst } from '../../support/disturbed-wire.ts';
 import { InProcess } from '../../support/in-process.ts';
 import {
   aWorld,
@@ -8,7 +8,6 @@ import {
   environmentOf,
   eventsOf,
   messageOf,
-  newest,
   statusOf,
   writesSince,
 } from '../support/world.ts';
@@ -35,16 +34,6 @@ const agent = (agentImage: string) => ({
     { name: 'agentImage', value: agentImage },
   ],
 });
-
-/** What happens to the requests that install or upgrade; once, unless said. */
-function atSolutions(what: Disturbance, times = 1): Interference {
-  let left = times;
-  return ({ method, path }) => {
-    if (left === 0 || method !== 'POST' || !path.endsWith('/solutions')) return undefined;
-    left -= 1;
-    return what;
-  };
-}
 
 async function appNamed(world: InProcess, appId: string): Promise<unknown> {
   const { body } = await world.request('GET', '/apps?accountId=acc_demo');
@@ -109,7 +98,7 @@ describe('SolutionInstallation in a world', () => {
 
   it('takes what shows for its own, and sends nothing more, when only the lost call explains it', async () => {
     const world = await installed((each) => {
-      each.interference = atSolutions('loseAnswer');
+      each.interference = atFirst('POST /solutions', 'loseAnswer');
       return undefined;
     });
     const during = conditionOf(world, 'SolutionInstallation', 's');
@@ -147,7 +136,7 @@ describe('SolutionInstallation in a world', () => {
     },
   ])('never installs a second time and names the apps, when the answer was lost and $because', async (given) => {
     const world = await installed((each) => {
-      each.interference = atSolutions('loseAnswer');
+      each.interference = atFirst('POST /solutions', 'loseAnswer');
       return undefined;
     });
     await given.meanwhile(world);
@@ -164,7 +153,7 @@ describe('SolutionInstallation in a world', () => {
         match: { method: 'POST', path: '/solutions' },
         effect: { failAfterComponents: 2 },
       });
-      each.interference = atSolutions('loseAnswer');
+      each.interference = atFirst('POST /solutions', 'loseAnswer');
     });
     await world.run(600_000);
 
@@ -174,8 +163,7 @@ describe('SolutionInstallation in a world', () => {
 
   it('goes on with the id that somebody puts into the spec after a lost answer', async () => {
     const world = await installed((each) => {
-      each.interference = ({ method, path }) =>
-        method === 'POST' && path.endsWith('/solutions') ? 'loseAnswer' : undefined;
+      each.interference = atFirst('POST /solutions', 'loseAnswer', Number.POSITIVE_INFINITY);
       return undefined;
     });
     world.interference = () => undefined;
@@ -191,37 +179,6 @@ describe('SolutionInstallation in a world', () => {
 
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     expect(await installations(world)).toBe(3);
-  });
-
-  it('installs once more what was not installed, after the doubt has ended', async () => {
-    let hit = false;
-    const world = await installed((each) => {
-      each.interference = ({ method, path }) => {
-        if (hit || method !== 'POST' || !path.endsWith('/solutions')) return undefined;
-        hit = true;
-        return 'loseBefore';
-      };
-      return undefined;
-    });
-    const doubt = conditionOf(world, 'SolutionInstallation', 's');
-    await world.run(300_000);
-
-    expect(doubt).toBe('False/InDoubt');
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-    expect(await installations(world)).toBe(3);
-  });
-
-  it('is refused in a region that is not ready, without a trace', async () => {
-    const world = await installed(() => undefined, {
-      solution: 'sandbox-agent',
-      appName: 'agent',
-      region: 'ap-south',
-      inputs: [{ name: 'agentAuthenticationMode', value: 'PERSONAL_SUBSCRIPTION' }],
-    });
-
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/Rejected');
-    expect(messageOf(world, 'SolutionInstallation', 's')).toContain('region ap-south is not ready');
-    expect(await installations(world)).toBe(0);
   });
 
   it('is refused without the entitlement, and goes on when the account has it', async () => {
@@ -292,6 +249,7 @@ describe('SolutionInstallation in a world', () => {
   it.each([
     ['solution.response', 'flat'],
     ['solution.response', 'apps'],
+    ['solution.successId', 'absent'],
   ])('lets an AppEnvironment refer to a component when %s is %s', async (reading, value) => {
     const world = await aWorld({ readings: { [reading]: value, 'lists.order': 'shuffled' } });
     world.apply('AppEnvironment', 'api', { solutionRef: { name: 's' }, component: 'api' });
@@ -301,15 +259,6 @@ describe('SolutionInstallation in a world', () => {
     expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
     const { appId } = await environmentOf(world, String(statusOf(world, 'AppEnvironment', 'api')['externalId']));
     expect(await appNamed(world, String(appId))).toBe('jobs-api');
-  });
-
-  it('lets an AppEnvironment refer to a component, even without the id of the installation', async () => {
-    const world = await aWorld({ readings: { 'solution.successId': 'absent' } });
-    world.apply('AppEnvironment', 'api', { solutionRef: { name: 's' }, component: 'api' });
-    world.apply('SolutionInstallation', 's', { solution: 'queue-worker', appName: 'jobs', region: 'eu-west' });
-    await world.run(20_000);
-
-    expect(conditionOf(world, 'AppEnvironment', 'api')).toBe('True/InSync');
   });
 });
 
@@ -359,20 +308,9 @@ describe('SolutionInstallation whose status is lost', () => {
     expect(eventsOf(world).filter((event) => event.startsWith('Warning Retained'))).toHaveLength(1);
   });
 
-  it('makes nothing of a complete installation that the spec names anew', async () => {
-    const world = await installed(() => undefined);
-    const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
-    world.tamper('SolutionInstallation', 's', () => ({}));
-    world.apply('SolutionInstallation', 's', { ...queue, externalId: installationId });
-    await world.run(60_000);
-
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-    expect(await installations(world)).toBe(3);
-  });
-
   it('says of a lost call that what it may have made stays', async () => {
     const world = await installed((each) => {
-      each.interference = atSolutions('hangBefore');
+      each.interference = atFirst('POST /solutions', 'hangBefore');
       return undefined;
     });
     world.delete('SolutionInstallation', 's');
@@ -397,55 +335,6 @@ describe('SolutionInstallation whose status is lost', () => {
 });
 
 describe('SolutionInstallation beside others', () => {
-  it('is installed though what other resources made is called alike', async () => {
-    const world = await aWorld();
-    world.apply('HostedApp', 'board', {
-      name: 'jobs-board',
-      port: 80,
-      image: { reference: 'registry.example.com/board:1' },
-    });
-    world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
-    await world.run(30_000);
-    world.apply('SolutionInstallation', 's', queue);
-    await world.run(60_000);
-
-    expect(conditionOf(world, 'SolutionInstallation', 'eu')).toBe('True/InSync');
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-  });
-
-  it('is not installed where somebody installed one of this name by hand', async () => {
-    const world = await aWorld();
-    await world.request('POST', '/solutions', {
-      accountId: 'acc_demo',
-      solutionSlug: 'queue-worker',
-      appName: 'jobs',
-      region: 'eu-west',
-    });
-    const before = await newest(world);
-    world.apply('SolutionInstallation', 's', queue);
-    await world.run(60_000);
-
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/AlreadyExists');
-    expect((await commits(world, before)).filter(({ kind }) => kind.endsWith('.created'))).toEqual([]);
-  });
-
-  it('does not go over to another installation that its spec names later', async () => {
-    const world = await aWorld();
-    world.apply('SolutionInstallation', 'eu', { ...queue, appName: 'jobs-eu' });
-    world.apply('SolutionInstallation', 's', queue);
-    await world.run(60_000);
-    const { externalId: other } = statusOf(world, 'SolutionInstallation', 'eu');
-    const { externalId: own } = statusOf(world, 'SolutionInstallation', 's');
-    world.delete('SolutionInstallation', 'eu');
-    const before = (await writesSince(world, 0)).length;
-    world.apply('SolutionInstallation', 's', { ...queue, externalId: other });
-    await world.run(60_000);
-
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('False/Immutable');
-    expect(statusOf(world, 'SolutionInstallation', 's')['externalId']).toBe(own);
-    expect(await writesSince(world, 0)).toHaveLength(before);
-  });
-
   it('says that the installation which the spec names is not known, and goes on when the id is put right', async () => {
     const world = await installed(() => undefined);
     const { externalId: installationId } = statusOf(world, 'SolutionInstallation', 's');
@@ -465,22 +354,6 @@ describe('SolutionInstallation beside others', () => {
 });
 
 describe('a component of a SolutionInstallation', () => {
-  it('that is gone is told, and made again only where the spec says so', async () => {
-    const world = await installed(() => undefined);
-    const { components } = statusOf(world, 'SolutionInstallation', 's');
-    const [gone] = components as readonly { name: string; environmentId: string }[];
-    await world.control('DELETE', `/environments/${gone?.environmentId}`);
-    await world.run(400_000);
-    const stalled = [conditionOf(world, 'SolutionInstallation', 's'), messageOf(world, 'SolutionInstallation', 's')];
-    world.apply('SolutionInstallation', 's', { ...queue, lifecycle: { onMissing: 'Recreate' } });
-    await world.run(400_000);
-
-    expect(stalled).toEqual(['False/ObjectGone', expect.stringContaining(`component ${gone?.name} `)]);
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-    expect(await installations(world)).toBe(4);
-    expect(statusOf(world, 'SolutionInstallation', 's')['components']).toHaveLength(3);
-  });
-
   it('that one list in two leaves out is not gone, as long as another one is missing meanwhile', async () => {
     const world = await installed(() => undefined);
     const { components } = statusOf(world, 'SolutionInstallation', 's');
@@ -519,7 +392,7 @@ describe('an upgrade of a SolutionInstallation', () => {
     'runs what the spec says in the end when it is taken back while its answer is lost: %j',
     async (disturbance) => {
       const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
-      world.interference = atSolutions(disturbance);
+      world.interference = atFirst('POST /solutions', disturbance);
       world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
       await world.run(40_000);
       const doubt = conditionOf(world, 'SolutionInstallation', 's');
@@ -534,7 +407,7 @@ describe('an upgrade of a SolutionInstallation', () => {
 
   it('is sent twice at most while every answer is lost, and another one is sent when the spec is edited', async () => {
     const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
-    world.interference = atSolutions('loseAnswer', Number.POSITIVE_INFINITY);
+    world.interference = atFirst('POST /solutions', 'loseAnswer', Number.POSITIVE_INFINITY);
     world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
     await world.run(1_000_000);
     const given = conditionOf(world, 'SolutionInstallation', 's');
@@ -548,19 +421,6 @@ describe('an upgrade of a SolutionInstallation', () => {
     expect(given).toBe('False/UpgradeInDoubt');
     expect(later).toEqual(['False/UpgradeInDoubt', ['svc/sandbox-agent:2', 'svc/sandbox-agent:2']]);
     expect((await upgrades(world)).slice(2)).toEqual(['svc/sandbox-agent:1']);
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-  });
-
-  it('sends nothing when one that the service refused is taken back', async () => {
-    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
-    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:beta'));
-    await world.run(60_000);
-    const refused = conditionOf(world, 'SolutionInstallation', 's');
-    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
-    await world.run(60_000);
-
-    expect(refused).toBe('False/Rejected');
-    expect(await upgrades(world)).toEqual([]);
     expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
   });
 
@@ -585,20 +445,6 @@ describe('an upgrade of a SolutionInstallation', () => {
       expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
     },
   );
-
-  it('survives the death of the process in the middle of one that is taken back', async () => {
-    const world = await installed(() => undefined, agent('svc/sandbox-agent:1'));
-    world.interference = atSolutions('hangAfter');
-    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:2'));
-    await world.run(1_000);
-    await world.crash(120_000);
-    world.interference = () => undefined;
-    world.apply('SolutionInstallation', 's', agent('svc/sandbox-agent:1'));
-    await world.run(400_000);
-
-    expect(await upgrades(world)).toEqual(['svc/sandbox-agent:2', 'svc/sandbox-agent:1']);
-    expect(conditionOf(world, 'SolutionInstallation', 's')).toBe('True/InSync');
-  });
 });
 
 describe('the id that comes with a failure of a SolutionInstallation', () => {
