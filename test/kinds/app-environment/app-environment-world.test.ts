@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import type { Disturbance } from '../../support/disturbed-wire.ts';
+import { atFirst } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
 import {
   aWorld,
   commits,
   conditionOf,
   environmentOf,
-  eventsOf,
   messageOf,
   statusOf,
   writesSince,
@@ -24,16 +23,6 @@ function images(environment: Readonly<Record<string, unknown>>): readonly string
 /** Deployments of a kind that the service carried out. */
 async function deployments(world: InProcess, action = 'deploy-image'): Promise<number> {
   return (await commits(world)).filter(({ detail }) => detail['action'] === action).length;
-}
-
-/** Disturbs the first request to a path. */
-function disturbFirst(world: InProcess, path: string, what: Disturbance): void {
-  let hit = false;
-  world.interference = (request) => {
-    if (hit || !request.path.endsWith(path)) return undefined;
-    hit = true;
-    return what;
-  };
 }
 
 /** An environment that is bound and runs the first image of ours. */
@@ -96,35 +85,6 @@ describe('an AppEnvironment in a world', () => {
     expect(environment['envVars']).toMatchObject({ A: '1' });
   });
 
-  it('rolls a rotated Secret out once', async () => {
-    const world = await aWorld();
-    world.secret('db', { password: 'planted-one' });
-    const env = [{ name: 'PASSWORD', valueFrom: { secretKeyRef: { name: 'db', key: 'password' } } }];
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' }, env });
-    await world.run(20_000);
-    world.secret('db', { password: 'planted-two' });
-    await world.run(100_000);
-
-    expect(await deployments(world)).toBe(2);
-    expect((await environmentOf(world, 'env_web_staging'))['envVars']).toMatchObject({ PASSWORD: 'planted-two' });
-    expect(JSON.stringify([world.get(kind, name), eventsOf(world), world.trace.lines])).not.toContain('planted');
-  });
-
-  it('leaves what runs alone when status is lost, until the spec changes', async () => {
-    const world = await aDeployedWorld();
-    world.delete(kind, name);
-    await world.run(2_000);
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } });
-    await world.run(130_000);
-    const assumed = conditionOf(world, kind, name);
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
-    await world.run(20_000);
-
-    expect(assumed).toBe('True/DeployAssumed');
-    expect(conditionOf(world, kind, name)).toBe('True/InSync');
-    expect(await deployments(world)).toBe(2);
-  });
-
   it.each([
     ['onBind: Deploy', { deploy: { image: 'r/x:1', onBind: 'Deploy' } }, {}],
     ['a new redeploy-at', { deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' }],
@@ -169,32 +129,13 @@ describe('an AppEnvironment in a world', () => {
     { afterwards: { status: 200, text: '{' } },
   ] as const)('does not deploy again what was deployed though the answer was lost (%j)', async (what) => {
     const world = await aDeployedWorld();
-    disturbFirst(world, '/app-env/deploy-image', what);
+    world.interference = atFirst('POST /app-env/deploy-image', what);
     world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
     await world.run(400_000);
 
     expect(conditionOf(world, kind, name)).toBe('True/InSync');
     expect(images(await environmentOf(world, 'env_web_staging')).filter((image) => image === 'r/x:2')).toHaveLength(1);
   });
-
-  it.each(['loseBefore', 'hangBefore', { insteadOf: { status: 502, text: '' } }] as const)(
-    'deploys once more, and once only, what was not deployed (%j)',
-    async (what) => {
-      const world = await aDeployedWorld();
-      disturbFirst(world, '/app-env/deploy-image', what);
-      world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
-      await world.run(45_000);
-      const doubt = messageOf(world, kind, name);
-      await world.run(400_000);
-
-      expect(doubt).toContain('the operator sends the call again');
-      expect(conditionOf(world, kind, name)).toBe('True/InSync');
-      expect(images(await environmentOf(world, 'env_web_staging')).filter((image) => image === 'r/x:2')).toHaveLength(
-        1,
-      );
-      expect(statusOf(world, kind, name)['deploy']).toMatchObject({ repeatedAfterDoubt: 1 });
-    },
-  );
 
   it.each([
     ['loseBefore', 5_000],
@@ -214,7 +155,7 @@ describe('an AppEnvironment in a world', () => {
       world.apply('HostedApp', 'web', app);
       world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' } });
       await world.run(200_000);
-      disturbFirst(world, '/app-env/deploy-image', what);
+      world.interference = atFirst('POST /app-env/deploy-image', what);
       world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
       await world.run(ms);
       world.apply('HostedApp', 'web', { ...app, port: 9090 });
@@ -271,83 +212,6 @@ describe('an AppEnvironment in a world', () => {
     expect((await world.request('GET', '/app?appId=app_web')).body).toMatchObject({ port: 9090 });
   });
 
-  it('goes on with a deployment in flight when the operator dies, and does not repeat it', async () => {
-    const world = await aDeployedWorld();
-    world.interference = ({ path }) => (path.endsWith('/deploy-image') ? 'hangAfter' : undefined);
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
-    await world.run(1_000);
-    world.interference = () => undefined;
-    await world.crash(120_000);
-    await world.run(400_000);
-
-    expect(conditionOf(world, kind, name)).toBe('True/InSync');
-    expect(images(await environmentOf(world, 'env_web_staging')).filter((image) => image === 'r/x:2')).toHaveLength(1);
-  });
-
-  it('gives an environment to the older of two, and to the younger once the older is gone', async () => {
-    const world = await aWorld();
-    world.apply(kind, 'older', { ...spec, deploy: { image: 'r/x:1', onBind: 'Deploy' } });
-    await world.run(10_000);
-    world.apply(kind, 'younger', { ...spec, deploy: { image: 'r/x:2', onBind: 'Deploy' } });
-    await world.run(100_000);
-    const stalled = [conditionOf(world, kind, 'younger'), messageOf(world, kind, 'younger')];
-    world.delete(kind, 'older');
-    await world.run(20_000);
-
-    expect(stalled[0]).toBe('False/Claimed');
-    expect(stalled[1]).toContain('team/older');
-    expect(conditionOf(world, kind, 'younger')).toBe('True/InSync');
-    expect(images(await environmentOf(world, 'env_web_staging')).slice(-2)).toEqual(['r/x:1', 'r/x:2']);
-  });
-
-  it('stops at an environment that was renamed, and says what it is called now', async () => {
-    const world = await aWorld();
-    world.apply(kind, name, {
-      appRef: { externalId: 'app_web' },
-      environmentName: 'staging',
-      deploy: { image: 'r/x:1' },
-    });
-    await world.run(5_000);
-    await world.control('PATCH', '/environments/env_web_staging', { name: 'old' });
-    await world.run(70_000);
-    world.apply(kind, name, {
-      appRef: { externalId: 'app_web' },
-      environmentName: 'staging',
-      deploy: { image: 'r/x:2' },
-    });
-    await world.run(70_000);
-
-    expect(conditionOf(world, kind, name)).toBe('False/EnvironmentChanged');
-    expect(messageOf(world, kind, name)).toContain('"old"');
-    expect(await writesSince(world, 0)).toEqual([]);
-  });
-
-  it('takes up the successor of an environment that was deleted and made again', async () => {
-    const world = await aWorld();
-    world.apply(kind, name, {
-      appRef: { externalId: 'app_web' },
-      environmentName: 'staging',
-      deploy: { image: 'r/x:1' },
-    });
-    await world.run(5_000);
-    await world.control('DELETE', '/environments/env_web_staging');
-    await world.run(200_000);
-    const gone = conditionOf(world, kind, name);
-    await world.control('POST', '/environments', {
-      appEnvId: 'env_new',
-      appId: 'app_web',
-      name: 'staging',
-      region: 'eu-west',
-    });
-    await world.run(200_000);
-
-    expect(gone).toBe('False/EnvironmentNotFound');
-    expect(statusOf(world, kind, name)).toMatchObject({
-      externalId: 'env_new',
-      deploy: { revision: 'r/x:1', outcome: 'Running' },
-    });
-  });
-
   it('only observes in mode Observe, and says what it would do', async () => {
     const world = await aDeployedWorld();
     world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' }, lifecycle: { managementPolicy: 'Observe' } });
@@ -356,15 +220,6 @@ describe('an AppEnvironment in a world', () => {
     expect(conditionOf(world, kind, name)).toBe('True/Observed');
     expect(statusOf(world, kind, name)['wouldDo']).toBe('deploy image r/x:2 in environment "staging"');
     expect(await deployments(world)).toBe(1);
-  });
-
-  it('never starts what was never deployed', async () => {
-    const world = await aWorld();
-    world.apply(kind, name, { externalId: await neverDeployed(world), powerState: 'Running' });
-    await world.run(70_000);
-
-    expect(conditionOf(world, kind, name)).toBe('False/NeverDeployed');
-    expect(conditionOf(world, kind, name, 'Deployed')).toBe('False/NeverDeployed');
   });
 
   it('still says that it was never deployed after the service has updated it', async () => {
@@ -431,22 +286,6 @@ describe('an AppEnvironment in a world', () => {
     },
   );
 
-  it('sends a redeployment once that the service accepts and calls failed', async () => {
-    const world = await aDeployedWorld();
-    let sent = 0;
-    world.interference = ({ path }) => {
-      if (!path.endsWith('/app-env/redeploy')) return undefined;
-      sent += 1;
-      return { insteadOf: { status: 200, text: '{"success":false,"appEnv":{"appEnvId":"env_web_staging"}}' } };
-    };
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } }, { 'apphosting.dev/redeploy-at': 'now' });
-    await world.run(7_200_000);
-
-    expect(sent).toBe(1);
-    expect(conditionOf(world, kind, name)).toBe('False/DeployFailed');
-    expect(messageOf(world, kind, name)).toContain('redeploying');
-  });
-
   it('remembers what it learned between a refusal and its repetition', async () => {
     const world = await aDeployedWorld();
     const { externalId } = spec;
@@ -469,21 +308,6 @@ describe('an AppEnvironment in a world', () => {
     expect(verdicts).toEqual(['True/InSync', 'False/Rejected', 'True/InSync', 'False/Rejected']);
     expect(conditionOf(world, kind, name)).toBe('True/Observed');
     expect(await writesSince(world, 0)).toEqual(['POST /app-env/deploy-image 200']);
-  });
-
-  it('waits, and sends nothing, while the service shows a word that nobody knows', async () => {
-    const world = await aDeployedWorld();
-    await world.control('PATCH', '/environments/env_web_staging', { status: 'DEGRADED' });
-    await world.run(70_000);
-    world.apply(kind, name, { ...spec, deploy: { image: 'r/x:2' } });
-    await world.run(70_000);
-    const waiting = conditionOf(world, kind, name);
-    await world.control('PATCH', '/environments/env_web_staging', { status: 'running' });
-    await world.run(70_000);
-
-    expect(waiting).toBe('False/UnknownRemoteStatus');
-    expect(conditionOf(world, kind, name)).toBe('True/InSync');
-    expect(await deployments(world)).toBe(2);
   });
 
   it.each(['Deploy', 'Assume'])(

@@ -195,6 +195,13 @@ describe('an environment', () => {
     expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
   });
 
+  it('that is called otherwise by now is told with what it is called', () => {
+    const spec = { appRef: { externalId: 'app_1' }, environmentName: 'prod' };
+    expect(settledStep(appEnvironment, { spec, memory: fresh, shown: shown({ name: 'old' }) })).toMatchObject({
+      message: expect.stringContaining('"old"'),
+    });
+  });
+
   it.each(powers)('runs or stands still as said: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
   });
