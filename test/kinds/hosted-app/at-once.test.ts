@@ -1,26 +1,21 @@
 import { describe, expect, it } from 'vitest';
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
-import { appEnvsOf, type AppRecord } from '../../../src/hosting/requests.ts';
+import type { AppRecord } from '../../../src/hosting/requests.ts';
 import { hostedApp } from '../../../src/kinds/hosted-app/hosted-app.ts';
 import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
-import { bound, git, image, imageApplied, shownApp, source } from '../support/apps.ts';
+import { bound, git, image, imageApplied, shownApp, shownDeployed, source } from '../support/apps.ts';
 import { anEnvironment } from '../support/environments.ts';
-import { aPass, callIn, inShort, settledStep, shows, type PassOptions, type Shown } from '../support/pass.ts';
+import { aPass, callIn, inShort, settledStep, type PassOptions } from '../support/pass.ts';
 import { aWorld, commits, conditionOf, newest, statusOf } from '../support/world.ts';
 
 const atOnce = { ...image, applyImmediately: true };
-
-function withEnvironment(change: Partial<AppRecord> = {}): readonly Shown[] {
-  const others = shownApp(change).filter(({ read }) => read.key !== 'appEnvs');
-  return [...others, shows(appEnvsOf('acc_1'), [anEnvironment()])];
-}
 
 /** What an app is sent, one call after the other, as long as the service takes it and shows what it took. */
 function sentUntilRest(options: PassOptions<HostedAppFacts>, shown: readonly Partial<AppRecord>[]) {
   let memory: Partial<Memory<HostedAppFacts>> = options.memory ?? {};
   const sent: unknown[] = [];
   for (const change of shown) {
-    const next = () => hostedApp.step(aPass(hostedApp, { ...options, memory, shown: withEnvironment(change) }));
+    const next = () => hostedApp.step(aPass(hostedApp, { ...options, memory, shown: shownDeployed(change) }));
     let step = next();
     for (; step.is === 'again'; step = next()) memory = { ...memory, ...step.remember };
     if (step.is !== 'call') return { sent, memory, step };
@@ -172,10 +167,10 @@ describe('an app that is taken over with applyImmediately', () => {
   });
 
   it('does not deploy it when the answer to that was lost', () => {
-    const { whileInFlight } = callIn(settledStep(hostedApp, { spec: atOnce, memory: taken, shown: withEnvironment() }));
+    const { whileInFlight } = callIn(settledStep(hostedApp, { spec: atOnce, memory: taken, shown: shownDeployed() }));
     const memory = { ...taken, ...whileInFlight };
 
-    expect(inShort(settledStep(hostedApp, { spec: atOnce, memory, shown: withEnvironment() }))).toBe(
+    expect(inShort(settledStep(hostedApp, { spec: atOnce, memory, shown: shownDeployed() }))).toBe(
       'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
     );
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { aWorld, commits, conditionOf, eventsOf, messageOf, statusOf, writesSince } from '../support/world.ts';
+import { atFirst } from '../../support/disturbed-wire.ts';
+import { aWorld, commits, conditionOf, eventsOf, messageOf, statusOf } from '../support/world.ts';
 
 const image = { port: 8080, image: { reference: 'r/mine:1' } };
 
@@ -54,19 +55,6 @@ describe('HostedApp in a world', () => {
     expect(conditionOf(world, 'HostedApp', 'store')).toBe('True/InSync');
   });
 
-  it('corrects what somebody changed within a poll', async () => {
-    const world = await aWorld();
-    world.apply('HostedApp', 'api', image);
-    await world.run(70_000);
-    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
-    await world.request('PATCH', '/app', { appId, port: 1 });
-    await world.run(70_000);
-
-    const { body } = await world.request('GET', `/app?appId=${String(appId)}`);
-    expect(body).toMatchObject({ port: 8080 });
-    expect(await writesSince(world, 0)).toEqual(['POST /app 200', 'PATCH /app 200', 'PATCH /app 200']);
-  });
-
   it('does not take what it wrote to the app before for what stands in the one that it binds now', async () => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', image);
@@ -84,61 +72,45 @@ describe('HostedApp in a world', () => {
   });
 
   it.each([
-    ['what the service shows', { port: 9090 }, 1],
-    ['what it never shows', { image: { reference: 'r/mine:2' } }, 2],
-  ])('looks before it sends a change again whose answer was lost: %s', async (_what, change, count) => {
-    const world = await aWorld();
-    world.apply('HostedApp', 'api', { ...image, applyImmediately: true });
-    await world.run(70_000);
-    let lost = false;
-    world.interference = ({ method }) => {
-      if (lost || method !== 'PATCH') return undefined;
-      lost = true;
-      return 'loseAnswer';
-    };
-    world.apply('HostedApp', 'api', { ...image, ...change, applyImmediately: true });
-    await world.run(70_000);
-
-    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
-    expect((await commits(world)).filter(({ kind }) => kind === 'app.updated')).toHaveLength(count);
-  });
-
-  it('waits with its deletion while an environment is protected, and says why', async () => {
+    {
+      because: 'an environment is protected',
+      of: 'environment',
+      field: 'preventDestroy',
+      value: true,
+      over: false,
+      says: 'preventDestroy',
+    },
+    {
+      because: 'sandboxes are ending',
+      of: 'app',
+      field: 'sandboxTermination',
+      value: 'pending',
+      over: 'done',
+      says: 'sandbox',
+    },
+    {
+      because: 'sandboxes do not end',
+      of: 'app',
+      field: 'sandboxTermination',
+      value: 'failed',
+      over: 'done',
+      says: 'sandbox',
+    },
+  ])('waits with its deletion while $because, and says why', async ({ of, field, value, over, says }) => {
     const world = await aWorld();
     world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
     await world.run(5_000);
     const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
-    await world.control('POST', '/environments', {
-      appEnvId: 'env_api',
-      appId,
-      name: 'prod',
-      region: 'eu-west',
-      preventDestroy: true,
-    });
+    await world.control('POST', '/environments', { appEnvId: 'env_api', appId, name: 'prod', region: 'eu-west' });
+    const path = of === 'app' ? `/apps/${String(appId)}` : '/environments/env_api';
+    await world.control('PATCH', path, { [field]: value });
     world.delete('HostedApp', 'api');
     await world.run(40_000);
     const blocked = [conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')];
-    await world.control('PATCH', '/environments/env_api', { preventDestroy: false });
+    await world.control('PATCH', path, { [field]: over });
     await world.run(700_000);
 
-    expect(blocked[0]).toBe('False/DeletionBlocked');
-    expect(blocked[1]).toContain('preventDestroy');
-    expect(world.get('HostedApp', 'api')).toBeUndefined();
-  });
-
-  it.each(['pending', 'failed'])('waits while the termination of sandboxes is %s', async (sandboxTermination) => {
-    const world = await aWorld();
-    world.apply('HostedApp', 'api', { ...image, lifecycle: { onDelete: 'Delete' } });
-    await world.run(5_000);
-    const { externalId: appId } = statusOf(world, 'HostedApp', 'api');
-    await world.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination });
-    world.delete('HostedApp', 'api');
-    await world.run(40_000);
-    const blocked = conditionOf(world, 'HostedApp', 'api');
-    await world.control('PATCH', `/apps/${String(appId)}`, { sandboxTermination: 'done' });
-    await world.run(700_000);
-
-    expect(blocked).toBe('False/DeletionBlocked');
+    expect(blocked).toEqual(['False/DeletionBlocked', expect.stringContaining(says)]);
     expect(world.get('HostedApp', 'api')).toBeUndefined();
   });
 
@@ -170,12 +142,7 @@ describe('HostedApp in a world', () => {
 
   it('presumes the app to be its own when the answer to its creation was lost, and writes again what is not shown', async () => {
     const world = await aWorld();
-    let hit = false;
-    world.interference = ({ method, path }) => {
-      if (hit || method !== 'POST' || !path.endsWith('/app')) return undefined;
-      hit = true;
-      return 'loseAnswer';
-    };
+    world.interference = atFirst('POST /app', 'loseAnswer');
     world.apply('HostedApp', 'api', image);
     await world.run(10_000);
 
@@ -184,25 +151,6 @@ describe('HostedApp in a world', () => {
       externalId: expect.any(String),
     });
     expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created', 'app.updated']);
-  });
-
-  it('says until when a lost creation is in doubt', async () => {
-    const world = await aWorld();
-    let hit = false;
-    world.interference = ({ method, path }) => {
-      if (hit || method !== 'POST' || !path.endsWith('/app')) return undefined;
-      hit = true;
-      return 'loseBefore';
-    };
-    world.apply('HostedApp', 'api', image);
-    await world.run(10_000);
-    const doubt = [conditionOf(world, 'HostedApp', 'api'), messageOf(world, 'HostedApp', 'api')];
-    await world.run(200_000);
-
-    expect(doubt[0]).toBe('False/InDoubt');
-    expect(doubt[1]).toMatch(/by 2026-01-01T00:0\d:\d\d/);
-    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
-    expect((await commits(world)).map(({ kind }) => kind)).toEqual(['app.created']);
   });
 
   it.each([
@@ -229,9 +177,7 @@ describe('HostedApp in a world', () => {
     const world = await aWorld();
     world.apply('HostedApp', 'fn', { ...image, preset: 'FUNCTION' });
     await world.run(70_000);
-    let left = 1;
-    world.interference = ({ method }) =>
-      method === 'PATCH' && left-- > 0 ? { insteadOf: { status: 429, text: '{}' } } : undefined;
+    world.interference = atFirst('PATCH', { insteadOf: { status: 429, text: '{}' } });
     world.apply('HostedApp', 'fn', { ...image, port: 9090 });
     await world.run(300_000);
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { hostedApp } from '../../../src/kinds/hosted-app/hosted-app.ts';
 import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
-import { appEnvsOf, appOf, appsOf, type AppRecord } from '../../../src/hosting/requests.ts';
-import { bound, git, image, imageApplied, presets, shownApp, source } from '../support/apps.ts';
+import { appOf, appsOf, type AppRecord } from '../../../src/hosting/requests.ts';
+import { bound, git, image, imageApplied, presets, shownApp, shownDeployed, source } from '../support/apps.ts';
 import { anEnvironment } from '../support/environments.ts';
 import { aPass, callIn, inShort, settledStep, shows, type PassOptions } from '../support/pass.ts';
 
@@ -314,7 +314,7 @@ describe('an app', () => {
   ])('counts its image as sent where an AppEnvironment deploys one of its own that %s', (_which, names) => {
     const options = {
       spec: otherImage,
-      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      shown: shownDeployed(),
       memory: bound(imageApplied),
     };
     const inAccount = () => [{ ...theirs, spec: { ...names, ...meant } }];
@@ -334,10 +334,7 @@ describe('an app', () => {
     (besideSince, begunMs, comesTo) => {
       const step = settledStep(hostedApp, {
         spec: { ...image, port: 9090 },
-        shown: [
-          ...shownApp().filter(({ read }) => read.key !== 'appEnvs'),
-          shows(appEnvsOf('acc_1'), [anEnvironment()]),
-        ],
+        shown: shownDeployed(),
         memory: bound(imageApplied),
         with: {
           related: (kind, id) =>
@@ -360,7 +357,7 @@ describe('an app', () => {
     const item = { ...anEnvironment(), cliEnvName: undefined };
     const step = settledStep(hostedApp, {
       spec: otherImage,
-      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [item])],
+      shown: shownDeployed({}, item),
       memory: bound(imageApplied),
       with: { inAccount: () => [{ ...theirs, ...other }] },
     });
@@ -371,7 +368,7 @@ describe('an app', () => {
   it('does not send its image where an AppEnvironment that names the environment by its id deploys one of its own', () => {
     const step = settledStep(hostedApp, {
       spec: otherImage,
-      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      shown: shownDeployed(),
       memory: bound(imageApplied),
       with: { related: (_kind, id) => [{ ...related, id, spec: { deploy: { image: 'r/mine:3' } } }] },
     });
@@ -386,7 +383,7 @@ describe('an app', () => {
     };
     const options = {
       spec: { ...otherImage, applyImmediately: true },
-      shown: [...shownApp().filter(({ read }) => read.key !== 'appEnvs'), shows(appEnvsOf('acc_1'), [anEnvironment()])],
+      shown: shownDeployed(),
       memory,
     };
     const owner = { ...related, id: anEnvironment().appEnvId, spec: meant };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { atFirst } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
 import { aWorld, conditionOf, messageOf, statusOf } from '../support/world.ts';
 
@@ -25,13 +26,10 @@ describe('what waits in the environments of an app', () => {
     ['was lost together with the operator', true],
   ])('is told though the answer to the change %s', async (_how, dies) => {
     const world = await anAppInUse();
-    let isDone = false;
-    world.interference = ({ method }) => {
-      if (isDone || method !== 'PATCH') return undefined;
-      isDone = true;
+    world.interference = atFirst('PATCH', () => {
       if (dies) world.kill();
       return 'hangAfter';
-    };
+    });
     world.apply('HostedApp', 'api', { ...image, port: 9090 });
     await world.run(1_000);
     if (dies) await world.crash(120_000);
@@ -138,12 +136,11 @@ describe('a deployment of ours', () => {
     world.apply('HostedApp', 'api', { ...image, port: 9090 });
     await world.run(10_000);
     let isDone = false;
-    world.interference = ({ path }) => {
-      if (isDone || !path.endsWith('/deploy-image')) return undefined;
+    world.interference = atFirst('POST /deploy-image', () => {
       isDone = true;
       world.kill();
       return 'hangAfter';
-    };
+    });
     world.apply('AppEnvironment', 'prod', { ...inEnvironment, deploy: { image: 'r/mine:2' } });
     await world.run(1_000);
     await world.crash(120_000);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { atFirst } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
 import { aWorld, conditionOf, statusOf } from '../support/world.ts';
 
@@ -46,13 +47,10 @@ async function held(world: InProcess): Promise<Readonly<Record<string, unknown>>
 
 /** The first change of the app is carried out and its answer lost; meanwhile this happens. */
 function loseChange(world: InProcess, meanwhile: () => void): void {
-  let isDone = false;
-  world.interference = ({ method, path }) => {
-    if (isDone || method !== 'PATCH' || !path.endsWith('/app')) return undefined;
-    isDone = true;
+  world.interference = atFirst('PATCH /app', () => {
     meanwhile();
     return 'hangAfter';
-  };
+  });
 }
 
 describe('a change of an app whose answer was lost and that was taken back', () => {
