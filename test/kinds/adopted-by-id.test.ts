@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../support/in-process.ts';
+import { contactPointByHand } from './support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 
@@ -8,17 +9,10 @@ async function withContactPoint(): Promise<{ readonly world: InProcess; readonly
   const world = new InProcess({ world: 'demo' });
   await world.start();
   world.account({ lifecycle: { adoption: 'ByName' } });
-  const config = { addresses: ['a@example.com'] };
-  const { body } = await world.request('POST', '/contact-point', {
-    accountId: 'acc_demo',
-    name: 'ops',
-    type: 'email',
-    config,
-  });
-  const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+  const externalId = await contactPointByHand(world, 'ops');
   await world.run(70_000);
   world.sent.splice(0);
-  return { world, externalId: contactPointId };
+  return { world, externalId };
 }
 
 const mutating = (world: InProcess) => world.sent.map(({ method, path }) => `${method} ${path.replace(/.*v1/, '')}`);

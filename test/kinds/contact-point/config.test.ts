@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, commits, conditionOf, messageOf, statusOf } from '../support/world.ts';
+import { aWorld, committed, conditionOf, contactPointByHand, messageOf, statusOf } from '../support/world.ts';
 
 const kind = 'ContactPoint';
 const webhook = { url: { valueFrom: { secretKeyRef: { name: 'hook', key: 'url' } } }, httpMethod: 'POST' };
@@ -14,9 +14,7 @@ async function aVerifiedWorld(): Promise<InProcess> {
   return world;
 }
 
-async function patches(world: InProcess): Promise<number> {
-  return (await commits(world)).filter((commit) => commit.kind === 'contactPoint.updated').length;
-}
+const patches = (world: InProcess) => committed(world, 'contactPoint.updated');
 
 describe('a contact point whose settings are verified', () => {
   it('reads them back and is content with what it created', async () => {
@@ -42,12 +40,10 @@ describe('a contact point whose settings are verified', () => {
 
   it('are left as they are when it is taken over and drift is only reported', async () => {
     const world = await aWorld();
-    const theirs = { accountId: 'acc_demo', name: 'ops', type: 'email', config: { addresses: ['b@example.com'] } };
-    const { body } = await world.request('POST', '/contact-point', theirs);
-    const { contactPointId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'ops');
 
     const email = { addresses: ['a@example.com'] };
-    world.apply(kind, 'ops', { email, externalId: contactPointId, verifyConfig: true, lifecycle: { drift: 'Report' } });
+    world.apply(kind, 'ops', { email, externalId, verifyConfig: true, lifecycle: { drift: 'Report' } });
     await world.run(60_000);
 
     expect(conditionOf(world, kind, 'ops')).toBe('True/Observed');
@@ -119,28 +115,4 @@ describe('a contact point of a chat that takes https only', () => {
       expect(conditionOf(world, kind, 'chat')).toBe('True/InSync');
     },
   );
-});
-
-describe('a contact point that is deleted while an alert uses it', () => {
-  it('names the alert, and goes as soon as that has gone', async () => {
-    const world = await aWorld();
-    world.apply(kind, 'on-call', { email: { addresses: ['a@example.com'] } });
-    world.apply('MetricAlert', 'cpu', {
-      environmentRef: { externalId: 'env_web_prod' },
-      metric: 'cpu_percent',
-      operator: 'GreaterThan',
-      contactPointRefs: [{ name: 'on-call' }],
-    });
-    await world.run(60_000);
-    world.delete(kind, 'on-call');
-    await world.run(600_000);
-    expect(messageOf(world, kind, 'on-call')).toContain(
-      'one alert uses the contact point (MetricAlert cpu); delete or update',
-    );
-
-    world.delete('MetricAlert', 'cpu');
-    await world.run(15_000);
-
-    expect(world.get(kind, 'on-call')).toBeUndefined();
-  });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../../support/in-process.ts';
-import { aWorld, conditionOf, messageOf, statusOf } from '../support/world.ts';
+import { aWorld, conditionOf, contactPointByHand, messageOf, statusOf } from '../support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 
@@ -51,30 +51,6 @@ describe('a contact point', () => {
     },
   );
 
-  it('whose deletion was blocked goes as soon as the alert that used it uses another one', async () => {
-    const world = await aWorld();
-    const spec = (name: string) => ({
-      environmentRef: { externalId: 'env_web_prod' },
-      metric: 'cpu_percent',
-      operator: 'GreaterThan',
-      refreshSeconds: 0,
-      contactPointRefs: [{ name }],
-    });
-    for (const name of ['old', 'new']) world.apply('ContactPoint', name, mail);
-    world.apply('MetricAlert', 'cpu', spec('old'));
-    await world.run(30_000);
-    world.delete('ContactPoint', 'old');
-    await world.run(3_600_000);
-    const before = conditionOf(world, 'ContactPoint', 'old');
-
-    world.apply('MetricAlert', 'cpu', spec('new'));
-    await world.run(30_000);
-
-    expect(before).toBe('False/DeletionBlocked');
-    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
-    expect(world.get('ContactPoint', 'old')).toBeUndefined();
-  });
-
   it('is not written anew when the service lists its regions in another order', async () => {
     const world = await aWorld({ readings: { 'contactPoints.deploys': 'everywhere' } });
     world.apply('ContactPoint', 'ops', mail);
@@ -102,13 +78,7 @@ describe('a contact point', () => {
 
   it('that its spec names and that is gone is made anew once the spec names it no longer', async () => {
     const world = await aWorld();
-    const { body } = await world.request('POST', '/contact-point', {
-      accountId: 'acc_demo',
-      name: 'ops',
-      type: 'email',
-      config: { addresses: ['b@example.com'] },
-    });
-    const { contactPointId: externalId } = (body as { contactPoint: { contactPointId: string } }).contactPoint;
+    const externalId = await contactPointByHand(world, 'ops');
     world.apply('ContactPoint', 'ops', { ...mail, externalId });
     await world.run(60_000);
     await world.request('DELETE', `/contact-point?contactPointId=${externalId}`);
@@ -137,16 +107,6 @@ describe('a contact point', () => {
 });
 
 describe('a contact point that is only observed', () => {
-  it('is not called synced while it would be created', async () => {
-    const world = await aWorld();
-    world.apply('ContactPoint', 'new', { ...mail, lifecycle: { managementPolicy: 'Observe' } });
-    await world.run(120_000);
-
-    expect(statusOf(world, 'ContactPoint', 'new')['wouldDo']).toBe('create contact point "new"');
-    expect(conditionOf(world, 'ContactPoint', 'new', 'Synced')).toBe('False/Observed');
-    expect(messageOf(world, 'ContactPoint', 'new', 'Synced')).toContain('create contact point "new"');
-  });
-
   it('is not called synced while a rotated Secret would be sent, and is when it is the old one again', async () => {
     const world = await aWorld();
     world.secret('hook', { url: 'https://hook.example.com/one' });

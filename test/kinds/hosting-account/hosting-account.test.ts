@@ -139,24 +139,6 @@ describe('an account', () => {
     });
   });
 
-  it('stays while something uses it, and says what', async () => {
-    const world = await aReadyAccount();
-    world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
-    await world.run(5_000);
-    world.delete('HostingAccount', 'default');
-    await world.run(5_000);
-    expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toMatchObject({
-      reason: 'InUse',
-      message: expect.stringContaining('ContactPoint team/on-call'),
-    });
-
-    world.delete('ContactPoint', 'on-call');
-    await world.run(60_000);
-
-    expect(world.get('ContactPoint', 'on-call')).toBeUndefined();
-    expect(world.get('HostingAccount', 'default')).toBeUndefined();
-  });
-
   it('does not take its resources down with it while the service is unreachable', async () => {
     const world = await aReadyAccount();
     world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });

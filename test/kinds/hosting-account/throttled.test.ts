@@ -117,14 +117,4 @@ describe('a pause that the service asks for', () => {
       /: the service asked to slow down; requests wait until 2026-01-01T00:00:4\dZ$/,
     );
   });
-
-  it('is taken back when it is over', async () => {
-    const world = await throttledBy('300');
-    world.interference = () => undefined;
-
-    await world.run(330_000);
-
-    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('False/NotThrottled');
-    expect(['first'].map((name) => conditionOf(world, 'ContactPoint', name))).toEqual(['True/InSync']);
-  });
 });

@@ -67,20 +67,6 @@ describe('a metric alert', () => {
     });
   });
 
-  it('carries its mark in the description, and is found by it when status is lost', async () => {
-    const world = await aReadyAlert();
-    const before = statusOf(world) as { externalId: string };
-    const alert = world.get('MetricAlert', 'cpu');
-    if (alert === undefined) throw new Error('the alert is gone');
-    const resource = { group: 'apphosting.dev', version: 'v1alpha1', plural: 'metricalerts', namespaced: true };
-    world.cluster.update(resource, 'team', 'cpu', { ...alert, status: {} }, 'status');
-
-    await world.run(30_000);
-
-    expect(statusOf(world)).toMatchObject({ externalId: before.externalId, internal: { ownership: 'Created' } });
-    expect(await life?.made(world)).toEqual([before.externalId]);
-  });
-
   it('tells that the description of an alert that it took over stays there without the spec', async () => {
     const world = await aReadyAlert();
     const { body } = await world.request('POST', '/app-env/alert', {
@@ -107,17 +93,6 @@ describe('a metric alert', () => {
       internal: { ownership: 'Adopted' },
       leftover: ['description'],
     });
-  });
-
-  it('corrects what somebody changed in the service, within a poll', async () => {
-    const world = await aReadyAlert();
-    const { externalId: alertId } = statusOf(world) as { externalId: string };
-    await world.request('PATCH', '/alert', { alertId, threshold: 12 });
-
-    await world.run(70_000);
-
-    const { body } = await world.request('GET', `/alert?alertId=${alertId}`);
-    expect(body).toMatchObject({ threshold: 80 });
   });
 
   it('says at once that an ingress metric is not there for a database', async () => {
