@@ -1,7 +1,7 @@
 /** What follows when nothing protects an environment any more: it is said for as long as it is so, and nothing is set up by itself. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../../support/in-process.ts';
-import { aProtectedWorld, aReset, committed, conditionOf, flaws, sentenceOf } from '../support.ts';
+import { aProtectedWorld, aReset, committed, conditionOf, flaws, sentenceOf, wipedByHand } from '../support.ts';
 
 const kind = 'DisasterProtection';
 
@@ -45,12 +45,7 @@ describe('a protection whose configuration is gone', () => {
       said.add(conditionOf(world, kind, 'orders', 'RecoveryReady'));
       return undefined;
     };
-    await world.request('POST', '/disaster-readiness/reset', {
-      accountId: 'acc_demo',
-      scope: 'environment',
-      confirmationName: 'production',
-      sourceAppEnvId: 'env_db_prod',
-    });
+    await wipedByHand(world);
     await world.run(300_000);
 
     expect([...said]).toEqual(['True/RecoveryReady', 'Unknown/ObjectMissing', 'False/ConfigurationGone']);

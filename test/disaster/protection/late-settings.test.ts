@@ -1,7 +1,16 @@
 /** Lists that show a protection as it was a while ago, and restarts in between. */
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../../support/in-process.ts';
-import { aProtectedWorld, aProtection, aReset, committed, conditionOf, protection, sentenceOf } from '../support.ts';
+import {
+  aProtectedWorld,
+  aProtection,
+  aReset,
+  committed,
+  conditionOf,
+  edit,
+  protection,
+  sentenceOf,
+} from '../support.ts';
 
 const kind = 'DisasterProtection';
 const late = { readings: { 'lists.lagMs': 60_000 } };
@@ -30,10 +39,9 @@ describe('a protection that no list shows yet', () => {
 describe('an edit that no list shows yet', () => {
   it('is known after a restart, and the next one is made on top of it', async () => {
     const world = await aProtectedWorld(late);
-    const spec = world.get(kind, 'orders')?.spec as object;
-    world.apply(kind, 'orders', { ...spec, rtoTargetSeconds: 3_600 });
+    edit(world, { rtoTargetSeconds: 3_600 });
     await world.run(5_000);
-    world.apply(kind, 'orders', { ...spec, rtoTargetSeconds: 7_200 });
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(5_000);
     await world.crash(1_000);
     const said = new Set<string | undefined>();
@@ -52,9 +60,8 @@ describe('a raised enrollment in the same commit as the reset', () => {
   it.each([{}, late])('is kept until the reset has ended, and then enrolls anew: %j', async (options) => {
     const world = await aProtectedWorld(options);
     const before = protection(world).externalId;
-    const spec = world.get(kind, 'orders')?.spec as object;
     world.apply('DisasterReset', 'wipe', aReset(world));
-    world.apply(kind, 'orders', { ...spec, enrollment: 2 });
+    edit(world, { enrollment: 2 });
     await world.run(1_500_000);
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);

@@ -9,9 +9,12 @@ import {
   committed,
   conditionOf,
   disaster,
+  edit,
+  failingActivation,
   protection,
   statusOf,
   validUntil,
+  wipedByHand,
 } from '../support.ts';
 
 const kind = 'DisasterProtection';
@@ -40,16 +43,6 @@ async function said(
     all.add(conditionOf(world, of, name, type));
   }
   return all;
-}
-
-/** Somebody wipes the protection without a DisasterReset. */
-function wipedByHand(world: InProcess): Promise<unknown> {
-  return world.request('POST', '/disaster-readiness/reset', {
-    accountId: 'acc_demo',
-    scope: 'environment',
-    confirmationName: 'production',
-    sourceAppEnvId: 'env_db_prod',
-  });
 }
 
 /** Gives the account a word that accepts the loss. */
@@ -103,9 +96,7 @@ const rows: readonly Row[] = [
     what: ['ActivationDiscard', 'stop'],
     asked: async (world) => {
       const { externalId: configurationId } = protection(world);
-      await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-      world.apply('RecoveryActivation', 'now', anActivation(world));
-      await world.run(1_500_000);
+      await failingActivation(world);
       await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
       world.apply('ActivationDiscard', 'stop', aDiscard(world));
       await world.run(5_000);
@@ -197,22 +188,17 @@ describe('a list of configurations that stays empty', () => {
     expect(conditionOf(world, 'ContactPoint', 'late', 'Ready')).toBe('True/InSync');
   });
 
-  it('is believed when the only protection of the account was wiped outside', async () => {
-    const world = await aProtectedWorld();
-    await wipedByHand(world);
-    await world.run(360_000);
+  it.each(['all', 'minimal'])(
+    'is believed when the only protection was wiped outside, however much the service discloses: %s',
+    async (disclosed) => {
+      const world = await aProtectedWorld({ readings: { 'dr.disclosed': disclosed } });
+      await wipedByHand(world);
+      await world.run(360_000);
 
-    expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/ConfigurationGone');
-    expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toBe('True/InSync');
-  });
-
-  it('is believed then, too, where the service discloses as little as it may', async () => {
-    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
-    await wipedByHand(world);
-    await world.run(360_000);
-
-    expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/ConfigurationGone');
-  });
+      expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('False/ConfigurationGone');
+      expect(conditionOf(world, 'HostingAccount', 'default', 'Ready')).toBe('True/InSync');
+    },
+  );
 
   it('is no loss where a DisasterReset has wiped the only protection', async () => {
     const world = await aProtectedWorld();
@@ -242,9 +228,8 @@ describe('a list of configurations that stays empty', () => {
 
   it('lets an enrollment that was raised after an outside wipe go on once that is proved', async () => {
     const world = await aProtectedWorld();
-    const spec = world.get(kind, 'orders')?.spec as object;
     await wipedByHand(world);
-    world.apply(kind, 'orders', { ...spec, enrollment: 2 });
+    edit(world, { enrollment: 2 });
     await world.run(120_000);
     expect(await committed(world, 'configuration.created')).toBe(1);
 

@@ -2,7 +2,7 @@ import { internalOf } from '../../kinds/support/world.ts';
 /** Settings whose answer was lost: what was written down says what was sent, and not what the spec says by now. */
 import { describe, expect, it } from 'vitest';
 import { InProcess } from '../../support/in-process.ts';
-import { aProtectedWorld, aProtection, committed, conditionOf, disaster } from '../support.ts';
+import { aProtectedWorld, aProtection, committed, conditionOf, disaster, edit } from '../support.ts';
 
 const kind = 'DisasterProtection';
 
@@ -81,10 +81,9 @@ describe('an edit while an earlier one is in doubt', () => {
     const world = await aProtectedWorld({ readings }, { lifecycle: { drift: 'Report' } });
     let count = 0;
     world.interference = ({ path }) => (path === `${disaster}/configure` && (count += 1) === 1 ? what : undefined);
-    const spec = world.get(kind, 'orders')?.spec as object;
-    world.apply(kind, 'orders', { ...spec, rtoTargetSeconds: 3_600 });
+    edit(world, { rtoTargetSeconds: 3_600 });
     await world.run(3_000);
-    world.apply(kind, 'orders', { ...spec, rtoTargetSeconds: 7_200 });
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(900_000);
 
     const held = JSON.stringify(await world.control('GET', '/world'));
