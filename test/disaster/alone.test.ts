@@ -10,7 +10,7 @@ import {
   committed,
   conditionOf,
   disaster,
-  protection,
+  failingActivation,
   statusOf,
 } from './support.ts';
 
@@ -45,10 +45,7 @@ describe('a request whose protection is deleted', () => {
 
   it('follows a discard to its end', async () => {
     const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(5_000);
     expect(await committed(world, 'discard.accepted')).toBe(1);
@@ -158,10 +155,7 @@ describe('a request whose protection is deleted', () => {
 
   it('does not send a discard again, which ends with its approval', async () => {
     const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     let sent = 0;
     world.interference = ({ path }) => {
       if (path !== `${disaster}/discard-activation`) return undefined;

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
 import {
-  anActivation,
   aProtectedWorld,
   aReset,
   committed,
@@ -46,16 +45,6 @@ describe('a validation', () => {
     expect(flaws(world, ['RecoveryValidation', 'trial'], ['RecoveryValidation', 'same'])).toEqual([]);
   });
 
-  it('that fails says so and is final', async () => {
-    const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { nextValidation: 'fail' });
-    world.apply('RecoveryValidation', 'trial', { protectionRef: { name: 'orders' } });
-    await world.run(300_000);
-
-    expect(conditionOf(world, 'RecoveryValidation', 'trial', 'Succeeded')).toBe('False/OperationFailed');
-  });
-
   it('that fails is counted from then on by how long ago that was, until it is deleted', async () => {
     const world = await aProtectedWorld();
     const { externalId: configurationId } = protection(world);
@@ -76,60 +65,7 @@ describe('a validation', () => {
   });
 });
 
-describe('a discard', () => {
-  /** A world whose activation keeps failing, and the spec that discards it. */
-  async function failing(): Promise<{ world: InProcess; spec: Readonly<Record<string, unknown>> }> {
-    const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
-    const { externalId: operationId } = statusOf<{ externalId: string }>(world, 'RecoveryActivation', 'now');
-    const spec = {
-      protectionRef: { name: 'orders' },
-      configurationId,
-      operationId,
-      configurationGeneration: protection(world).configurationGeneration,
-      acknowledgements: ['DiscardsRecoveredData'],
-      validUntil: validUntil(world),
-    };
-    return { world, spec };
-  }
-
-  it('ends a failing activation, and both say how it ended', async () => {
-    const { world, spec } = await failing();
-    world.apply('ActivationDiscard', 'stop', spec);
-    await world.run(600_000);
-
-    expect(await committed(world, 'discard.accepted')).toBe(1);
-    expect(conditionOf(world, 'ActivationDiscard', 'stop', 'Succeeded')).toBe('True/Succeeded');
-    expect(conditionOf(world, 'RecoveryActivation', 'now', 'Succeeded')).toBe('False/OperationFailed');
-    expect(flaws(world, ['ActivationDiscard', 'stop'], ['RecoveryActivation', 'now'])).toEqual([]);
-  });
-
-  it('with a mistyped id never looks finished', async () => {
-    const { world, spec } = await failing();
-    world.apply('ActivationDiscard', 'typo', { ...spec, operationId: 'op_typo' });
-    await world.run(60_000);
-
-    expect(await committed(world, 'discard.accepted')).toBe(0);
-    expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
-  });
-});
-
 describe('a reset', () => {
-  it('wipes the pinned configuration once, and the protection is not set up again by itself', async () => {
-    const world = await aProtectedWorld();
-    world.apply('DisasterReset', 'wipe', aReset(world));
-    await world.run(600_000);
-
-    expect(await committed(world, 'configuration.wiped')).toBe(1);
-    expect(await committed(world, 'configuration.created')).toBe(1);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
-    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/WipedByReset');
-    expect(flaws(world, ['DisasterReset', 'wipe'], ['DisasterProtection', 'orders'])).toEqual([]);
-  });
-
   it('says that it is requested while it is, and not that something is created', async () => {
     const world = await aProtectedWorld();
     const said: (string | undefined)[] = [];
@@ -141,66 +77,6 @@ describe('a reset', () => {
     await world.run(60_000);
 
     expect(said).toEqual(['False/Requesting']);
-  });
-
-  it('is not repeated on what was set up anew', async () => {
-    const world = await aProtectedWorld();
-    const spec = aReset(world);
-    world.apply('DisasterReset', 'wipe', spec);
-    await world.run(300_000);
-    const old = world.get('DisasterProtection', 'orders')?.spec as object;
-    world.apply('DisasterProtection', 'orders', { ...old, enrollment: 2 });
-    await world.run(600_000);
-    expect(await committed(world, 'configuration.created')).toBe(2);
-
-    world.delete('DisasterReset', 'wipe');
-    world.apply('DisasterReset', 'wipe', spec);
-    await world.run(300_000);
-
-    expect(await committed(world, 'configuration.wiped')).toBe(1);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('False/Superseded');
-    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
-  });
-
-  it('whose answer was lost is proved by what is gone', async () => {
-    for (const what of ['loseAnswer', 'loseBefore'] as const) {
-      const world = await aProtectedWorld();
-      let count = 0;
-      world.interference = ({ path }) => (path === `${disaster}/reset` && (count += 1) <= 1 ? what : undefined);
-      world.apply('DisasterReset', 'wipe', aReset(world));
-      await world.run(20_000);
-      await world.crash();
-      await world.run(900_000);
-
-      expect(await committed(world, 'configuration.wiped')).toBe(1);
-      expect(count).toBe(what === 'loseAnswer' ? 1 : 2);
-      expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
-    }
-  });
-
-  it('with a mistyped id never looks finished', async () => {
-    const world = await aProtectedWorld();
-    world.apply('DisasterReset', 'typo', aReset(world, { configurationId: 'drc_typo' }));
-    await world.run(60_000);
-
-    expect(await committed(world, 'configuration.wiped')).toBe(0);
-    expect(conditionOf(world, 'DisasterReset', 'typo', 'Succeeded')).toBe('False/Superseded');
-  });
-
-  it('is repeated while the service cleans up', async () => {
-    const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 1 };
-    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup });
-    world.apply('DisasterReset', 'wipe', aReset(world));
-    await world.run(60_000);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Ready')).toBe('False/CleanupPending');
-    expect(await committed(world, 'configuration.wiped')).toBe(0);
-
-    await world.control('PATCH', `/configurations/${configurationId}`, { pendingCleanup: null });
-    await world.run(600_000);
-    expect(await committed(world, 'configuration.wiped')).toBe(1);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
   });
 
   it('is finished however long the service cleans up', async () => {

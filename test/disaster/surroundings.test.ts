@@ -7,7 +7,7 @@ import {
   aReset,
   committed,
   conditionOf,
-  protection,
+  failingActivation,
   sentenceOf,
   target,
 } from './support.ts';
@@ -19,7 +19,8 @@ async function activations(world: InProcess): Promise<number> {
 }
 
 describe('the dangerous credential', () => {
-  it('signs the activation and nothing else', async () => {
+  /** A world whose account has a credential `zzzz` for dangerous calls. */
+  async function withDangerous(): Promise<InProcess> {
     const world = await aProtectedWorld();
     await world.control('POST', '/tokens', {
       token: 'zzzz-dangerous',
@@ -28,23 +29,11 @@ describe('the dangerous credential', () => {
     });
     world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
     world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
-    world.apply(kind, 'now', anActivation(world));
-    await world.run(600_000);
-
-    const ledger = (await world.ledger()) as unknown as readonly { kind: string; token: string | null }[];
-    const tokens = ledger.filter(({ kind: what }) => what === 'activation.accepted').map(({ token }) => token);
-    expect(tokens).toEqual(['zzzz']);
-    expect(ledger.filter(({ token }) => token === 'zzzz')).toHaveLength(1);
-  });
+    return world;
+  }
 
   it('is told to be held back by the account as well', async () => {
-    const world = await aProtectedWorld();
-    world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
-    await world.control('POST', '/tokens', {
-      token: 'zzzz-dangerous',
-      memberships: [{ accountId: 'acc_demo', role: 'admin' }],
-    });
-    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
+    const world = await withDangerous();
     const held = { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': '120' } } };
     world.interference = ({ path }) => (path.endsWith('/activate') ? held : undefined);
     world.apply(kind, 'now', anActivation(world));
@@ -54,17 +43,9 @@ describe('the dangerous credential', () => {
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
   });
 
-  it('signs the discard and the reset as well', async () => {
-    const world = await aProtectedWorld();
-    await world.control('POST', '/tokens', {
-      token: 'zzzz-dangerous',
-      memberships: [{ accountId: 'acc_demo', role: 'admin' }],
-    });
-    world.secret('dangerous', { baseUrl: 'http://127.0.0.1:8088', token: 'zzzz-dangerous' });
-    world.account({ dangerousCredentialsRef: { name: 'dangerous' } });
-    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
-    world.apply(kind, 'now', anActivation(world));
-    await world.run(1_500_000);
+  it('signs the activation, the discard and the reset, and nothing else', async () => {
+    const world = await withDangerous();
+    await failingActivation(world);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(300_000);
     world.apply('DisasterReset', 'wipe', aReset(world));

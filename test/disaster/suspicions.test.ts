@@ -10,10 +10,12 @@ import {
   committed,
   conditionOf,
   disaster,
+  edit,
   editedByHand,
+  failingActivation,
   protection,
   sentenceOf,
-  target,
+  wipedByHand,
 } from './support.ts';
 
 describe('a journal that somebody damaged', () => {
@@ -56,8 +58,7 @@ describe('a journal that somebody damaged', () => {
     async (payload) => {
       const world = await aProtectedWorld();
       world.interference = ({ path }) => (path === `${disaster}/configure` ? 'loseBefore' : undefined);
-      const spec = world.get('DisasterProtection', 'orders')?.spec as object;
-      world.apply('DisasterProtection', 'orders', { ...spec, rtoTargetSeconds: 3_600 });
+      edit(world, { rtoTargetSeconds: 3_600 });
       await world.run(5_000);
       world.kill();
       world.tamper(
@@ -86,10 +87,7 @@ describe('a journal that somebody damaged', () => {
 describe('an answer that says yes without a receipt', () => {
   it('is no proof of a discard', async () => {
     const world = await aProtectedWorld();
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     let count = 0;
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation` && (count += 1) === 1
@@ -105,9 +103,7 @@ describe('an answer that says yes without a receipt', () => {
   it('is one when it names an operation of its own', async () => {
     const world = await aProtectedWorld({ readings: { 'rejection.status': '409' } });
     const { externalId: configurationId, configurationGeneration: generation } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     const receipt = { configurationId, generation, operationId: 'op_cleanup', phase: 'queued' };
     world.interference = ({ path }) =>
       path === `${disaster}/discard-activation`
@@ -154,24 +150,6 @@ describe('an approval of what has changed since', () => {
 
     expect(await committed(world, 'configuration.wiped')).toBe(0);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('False/Superseded');
-  });
-});
-
-describe('a service that discloses little', () => {
-  it('is not asked for a second activation after the first one, whatever it is called', async () => {
-    const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(900_000);
-    expect(await committed(world, 'activation.accepted')).toBe(1);
-
-    const names = { ...target, environmentName: 'elsewhere', appName: 'orders-elsewhere' };
-    world.apply('RecoveryActivation', 'attempt', anActivation(world, { attempt: 2 }));
-    await world.run(200_000);
-    world.apply('RecoveryActivation', 'other', anActivation(world, { target: names }));
-    await world.run(600_000);
-
-    expect(await committed(world, 'activation.accepted')).toBe(1);
-    expect(conditionOf(world, 'RecoveryActivation', 'other', 'Accepted')).toBe('False/AlreadyActivated');
   });
 });
 
@@ -246,10 +224,13 @@ describe('an account that belongs to others too', () => {
 });
 
 describe('readiness', () => {
-  it('is not claimed from what was read hours ago', async () => {
+  it.each([
+    ['the service fails', 500],
+    ['the token is refused', 401],
+  ])('is not claimed from what was read hours ago, while %s', async (_how, status) => {
     const world = await aProtectedWorld();
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBe('True/RecoveryReady');
-    world.interference = () => ({ insteadOf: { status: 500 } });
+    world.interference = () => ({ insteadOf: { status } });
     await world.run(7_200_000);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toMatch(/^Unknown/);
 
@@ -258,27 +239,18 @@ describe('readiness', () => {
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).toBe('True/RecoveryReady');
   });
 
-  it('is not claimed from what was read before the token was taken away', async () => {
-    const world = await aProtectedWorld();
-    world.interference = () => ({ insteadOf: { status: 401 } });
-    await world.run(7_200_000);
-
-    expect(conditionOf(world, 'DisasterProtection', 'orders', 'RecoveryReady')).not.toMatch(/^True/);
-  });
-
   it('of a new enrollment is its own, and so are its points', async () => {
     const world = await aProtectedWorld();
     const old = protection(world);
     world.apply('DisasterReset', 'wipe', aReset(world));
     await world.run(300_000);
-    const spec = world.get('DisasterProtection', 'orders')?.spec as object;
     world.interference = ({ path }) => {
       const { externalId: configurationId } = protection(world);
       if (configurationId !== old.externalId)
         void world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
       return path.endsWith('/points') ? { insteadOf: { status: 500 } } : undefined;
     };
-    world.apply('DisasterProtection', 'orders', { ...spec, enrollment: 2 });
+    edit(world, { enrollment: 2 });
     await world.run(30_000);
 
     expect(protection(world).externalId).not.toBe(old.externalId);
@@ -314,15 +286,8 @@ describe('a protection', () => {
     world.apply('DisasterReset', 'wipe', aReset(world));
     await world.run(5_000);
     world.interference = () => undefined;
-    const wiped = await world.request('POST', '/disaster-readiness/reset', {
-      accountId: 'acc_demo',
-      scope: 'environment',
-      confirmationName: 'production',
-      sourceAppEnvId: 'env_db_prod',
-    });
-    expect(wiped.status).toBe(200);
-    const spec = world.get('DisasterProtection', 'orders')?.spec as object;
-    world.apply('DisasterProtection', 'orders', { ...spec, enrollment: 2 });
+    await wipedByHand(world);
+    edit(world, { enrollment: 2 });
     await world.run(600_000);
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);
@@ -338,8 +303,7 @@ describe('a protection', () => {
       if (path === `${disaster}/configure` && (calls += 1) === 1) byHand = editedByHand(world);
       return undefined;
     };
-    const spec = world.get('DisasterProtection', 'orders')?.spec as object;
-    world.apply('DisasterProtection', 'orders', { ...spec, rpoTargetSeconds: 7_200 });
+    edit(world, { rpoTargetSeconds: 7_200 });
     await world.run(300_000);
     await byHand;
 

@@ -2,7 +2,16 @@ import { internalOf } from '../kinds/support/world.ts';
 /** A validation whose answer was lost is found by what the service shows, and settings wait for that. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
-import { aProtectedWorld, committed, conditionOf, disaster, editedByHand, protection, sentenceOf } from './support.ts';
+import {
+  aProtectedWorld,
+  committed,
+  conditionOf,
+  disaster,
+  edit,
+  editedByHand,
+  protection,
+  sentenceOf,
+} from './support.ts';
 
 const kind = 'RecoveryValidation';
 
@@ -14,11 +23,6 @@ function askedInVain(world: InProcess): () => number {
   return () => count;
 }
 
-function edit(world: InProcess): void {
-  const spec = world.get('DisasterProtection', 'orders')?.spec as object;
-  world.apply('DisasterProtection', 'orders', { ...spec, rtoTargetSeconds: 7_200 });
-}
-
 describe('a validation whose answer was lost', () => {
   it('holds an edit of the protection back until it is found', async () => {
     const world = await aProtectedWorld();
@@ -27,7 +31,7 @@ describe('a validation whose answer was lost', () => {
     world.interference = ({ path }) => (path === `${disaster}/validate` ? 'loseBefore' : undefined);
     world.apply(kind, 'x', { protectionRef: { name: 'orders' } });
     await world.run(3_000);
-    edit(world);
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(60_000);
     expect(await committed(world, 'configuration.edited')).toBe(0);
     expect(sentenceOf(world, 'DisasterProtection', 'orders')).toContain(
@@ -73,7 +77,7 @@ describe('a validation that a change of the configuration ended', () => {
     const world = await aProtectedWorld();
     world.apply(kind, 'x', { protectionRef: { name: 'orders' } });
     await world.run(5_000);
-    edit(world);
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(300_000);
 
     expect(conditionOf(world, kind, 'x', 'Accepted')).toBe('True/Accepted');
@@ -98,7 +102,7 @@ describe('a validation whose end the service does not show', () => {
     const world = await aProtectedWorld({ readings: { 'dr.disclosed': 'minimal' } });
     world.apply(kind, 'x', { protectionRef: { name: 'orders' } });
     await world.run(300_000);
-    edit(world);
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(600_000);
     expect(await committed(world, 'configuration.edited')).toBe(1);
 

@@ -9,9 +9,11 @@ import {
   committed,
   conditionOf,
   disaster,
+  failingActivation,
   protection,
   statusOf,
   validUntil,
+  wipedByHand,
 } from './support.ts';
 
 const cleaning = { pendingCount: 2, retainedDiskCount: 1, retryingCount: 1 };
@@ -64,9 +66,7 @@ describe('the end of a request', () => {
     const world = await aProtectedWorld();
     const { externalId: configurationId } = protection(world);
     const tell = (what: object) => world.control('PATCH', `/configurations/${configurationId}`, what);
-    await tell({ failSteps: 1_000 });
-    world.apply('RecoveryActivation', 'now', anActivation(world));
-    await world.run(1_500_000);
+    await failingActivation(world);
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(5_000);
     await tell({ pendingCleanup: cleaning });
@@ -140,12 +140,7 @@ describe('a protection', () => {
       world.apply('DisasterReset', 'wipe', aReset(world));
       await world.run(3_000);
       world.interference = () => undefined;
-      await world.request('POST', '/disaster-readiness/reset', {
-        accountId: 'acc_demo',
-        scope: 'environment',
-        confirmationName: 'production',
-        sourceAppEnvId: 'env_db_prod',
-      });
+      await wipedByHand(world);
       const old = spec(world);
       world.delete('DisasterReset', 'wipe');
       world.delete('DisasterProtection', 'orders');

@@ -5,10 +5,10 @@ import {
   aDiscard,
   anActivation,
   aProtectedWorld,
-  aReset,
   committed,
   conditionOf,
   disaster,
+  edit,
   flaws,
   protection,
   sentenceOf,
@@ -169,18 +169,6 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     expect(conditionOf(world, 'ActivationDiscard', 'typo', 'Succeeded')).toBe('False/OperationNotActive');
   });
 
-  it('a reset wipes what is pinned and nothing else', async () => {
-    const world = await aProtectedWorld({ readings });
-    world.apply('DisasterReset', 'typo', aReset(world, { configurationId: 'drc_typo' }));
-    await world.run(60_000);
-    expect(conditionOf(world, 'DisasterReset', 'typo', 'Succeeded')).toBe('False/Superseded');
-
-    world.apply('DisasterReset', 'wipe', aReset(world));
-    await world.run(600_000);
-    expect(await committed(world, 'configuration.wiped')).toBe(1);
-    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('settings wait for an activation, and a protection at rest lists no points', async () => {
     const world = await aProtectedWorld({ readings }, { snapshotIntervalSeconds: 86_400 });
     let listed = 0;
@@ -192,9 +180,8 @@ describe.each([opaque, withoutIds])('where the service shows operations as in %o
     expect(listed).toBe(0);
 
     await aHangingActivation(world);
-    const spec = world.get('DisasterProtection', 'orders')?.spec as object;
     world.delete(kind, 'now');
-    world.apply('DisasterProtection', 'orders', { ...spec, rtoTargetSeconds: 7_200 });
+    edit(world, { rtoTargetSeconds: 7_200 });
     await world.run(120_000);
     expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('False/OperationInProgress');
     expect(await committed(world, 'configuration.edited')).toBe(0);

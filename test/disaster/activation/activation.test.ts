@@ -2,16 +2,15 @@ import { describe, expect, it } from 'vitest';
 import type { Disturbance } from '../../support/disturbed-wire.ts';
 import type { InProcess } from '../../support/in-process.ts';
 import {
+  anActivation,
   aProtectedWorld,
   aProtection,
-  anActivation,
   committed,
   conditionOf,
-  flaws,
+  type ProtectionStatus,
   sentenceOf,
   statusOf,
   target,
-  type ProtectionStatus,
 } from '../support.ts';
 
 const kind = 'RecoveryActivation';
@@ -33,26 +32,6 @@ async function activations(world: InProcess): Promise<number> {
 }
 
 describe('an activation', () => {
-  it('happens once, is mirrored to its end and then left alone', async () => {
-    const world = await aProtectedWorld();
-    expect(conditionOf(world, 'DisasterProtection', 'orders', 'Ready')).toBe('True/InSync');
-    world.apply(kind, 'now', anActivation(world));
-
-    await world.run(600_000);
-    const end = world.get(kind, 'now');
-    await world.run(600_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
-    expect(conditionOf(world, kind, 'now', 'Promoted')).toBe('True/Promoted');
-    expect(statusOf(world, kind, 'now')).toMatchObject({
-      result: { engine: 'postgresql' },
-      finishedTime: expect.any(String),
-    });
-    expect(world.get(kind, 'now')).toEqual(end);
-    expect(flaws(world, ['DisasterProtection', 'orders'], [kind, 'now'])).toEqual([]);
-  });
-
   it('is not repeated by deleting and applying it again, at any moment', async () => {
     for (const after of [1_000, 4_000, 20_000, 60_000, 600_000]) {
       const world = await aProtectedWorld();
@@ -85,32 +64,6 @@ describe('an activation', () => {
     expect(conditionOf(world, kind, 'again', 'Succeeded')).toBe('True/Succeeded');
   });
 
-  it('is recognised when its resource comes back from a backup without status', async () => {
-    const world = await aProtectedWorld();
-    const spec = anActivation(world);
-    world.apply(kind, 'now', spec);
-    await world.run(600_000);
-    world.delete(kind, 'now');
-    await world.crash();
-
-    world.apply(kind, 'restored', spec);
-    await world.run(120_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'restored', 'Promoted')).toBe('True/Promoted');
-  });
-
-  it('is recognised in the new app that a database gets without being asked for it', async () => {
-    const { createNewApp: _always, ...names } = target;
-    const world = await aProtectedWorld();
-    world.apply(kind, 'now', anActivation(world, { target: names }));
-    disturb(world, 'loseAnswer', 99);
-    await world.run(900_000);
-
-    expect(await activations(world)).toBe(1);
-    expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('True/Succeeded');
-  });
-
   it('happens once when two resources ask for different targets at the same time', async () => {
     const world = await aProtectedWorld();
     disturb(world, 'loseBefore', 1);
@@ -141,27 +94,6 @@ describe('an activation', () => {
 
     expect(await activations(world)).toBe(1);
     expect(conditionOf(world, kind, 'now', 'Succeeded')).toBe('False/OperationFailed');
-  });
-});
-
-describe('a second activation of the same configuration', () => {
-  it('needs the first one named, and attempt alone does not do', async () => {
-    const world = await aProtectedWorld();
-    world.apply(kind, 'first', anActivation(world));
-    await world.run(600_000);
-    const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'first');
-
-    world.apply(kind, 'attempt', anActivation(world, { attempt: 2 }));
-    await world.run(30_000);
-    expect(conditionOf(world, kind, 'attempt', 'Accepted')).toBe('False/AlreadyActivated');
-    expect(await activations(world)).toBe(1);
-
-    const other = { ...target, environmentName: 'third', appName: 'orders-db-third' };
-    world.apply(kind, 'after', anActivation(world, { afterOperationId: operationId, target: other }));
-    await world.run(900_000);
-
-    expect(sentenceOf(world, kind, 'after')).not.toContain('afterOperationId');
-    expect(await activations(world)).toBe(2);
   });
 });
 
@@ -210,30 +142,6 @@ describe('the power to activate', () => {
     expect(await activations(world)).toBe(1);
   });
 
-  it('is gone with an operator that was without it, also for what was taken up before', async () => {
-    const world = await aProtectedWorld();
-    const spec = anActivation(world);
-    world.ahead.clusterMs = 120_000;
-    world.apply(kind, 'held', spec);
-    await world.run(30_000);
-    expect(conditionOf(world, kind, 'held', 'Ready')).toBe('False/ClockUnsure');
-    world.account({ lifecycle: { managementPolicy: 'Manage' }, credentialsRef: { name: 'nowhere' } });
-    await world.run(5_000);
-    world.powers = { activation: false, accountReset: false };
-    await world.crash();
-    await world.run(30_000);
-    expect(conditionOf(world, kind, 'held', 'Accepted')).not.toBe('False/ActivationDisabled');
-
-    world.powers = { activation: true, accountReset: false };
-    world.ahead.clusterMs = 0;
-    world.account();
-    await world.crash();
-    await world.run(300_000);
-
-    expect(await activations(world)).toBe(0);
-    expect(conditionOf(world, kind, 'held', 'Accepted')).toBe('False/ActivationDisabled');
-  });
-
   it('is not used by an account that is only observed, and the request is not ready', async () => {
     const world = await aProtectedWorld();
     world.account({ lifecycle: { managementPolicy: 'Observe' } });
@@ -263,30 +171,6 @@ describe('the clocks', () => {
     Object.assign(world.ahead, { clusterMs: 0, serviceMs: 0 });
     await world.run(600_000);
     expect(await activations(world)).toBe(1);
-  });
-
-  it('end an approval by the latest of them', async () => {
-    const world = await aProtectedWorld();
-    const spec = anActivation(world);
-    world.ahead.serviceMs = 3_700_000;
-    world.apply(kind, 'now', spec);
-    await world.run(60_000);
-
-    expect(await activations(world)).toBe(0);
-    expect(conditionOf(world, kind, 'now', 'Accepted')).toBe('False/Expired');
-  });
-
-  it('end an approval while a lost call is in doubt, and the truth is still shown', async () => {
-    const world = await aProtectedWorld();
-    disturb(world, 'loseBefore', 99);
-    world.apply(kind, 'now', anActivation(world, { validUntil: new Date(world.clock.wall() + 40_000).toISOString() }));
-    await world.run(60_000);
-    expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/InDoubt');
-    world.interference = () => undefined;
-    await world.run(600_000);
-
-    expect(await activations(world)).toBe(0);
-    expect(conditionOf(world, kind, 'now', 'Accepted')).toBe('False/Expired');
   });
 });
 

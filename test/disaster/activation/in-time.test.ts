@@ -4,11 +4,13 @@ import { eventResource } from '../../../src/kube/events.ts';
 import type { InProcess } from '../../support/in-process.ts';
 import type { Interference } from '../../support/disturbed-wire.ts';
 import {
-  aProtectedWorld,
+  aDiscard,
   anActivation,
+  aProtectedWorld,
   aReset,
   committed,
   disaster,
+  failingActivation,
   protection,
   sentenceOf,
   statusOf,
@@ -277,19 +279,9 @@ describe('a reset', () => {
 describe('a discard', () => {
   it('is seen to be done in time, with polls every hour', async () => {
     const world = await aWorld('Cold', 3_600);
-    const { externalId: configurationId } = protection(world);
-    await world.control('PATCH', `/configurations/${configurationId}`, { failSteps: 1_000 });
-    world.apply(kind, 'failing', await ofToday(world));
-    await world.run(1_500_000);
+    await failingActivation(world, 'failing', await ofToday(world));
     const { externalId: operationId } = statusOf<{ externalId: string }>(world, kind, 'failing');
-    world.apply('ActivationDiscard', 'now', {
-      protectionRef: { name: 'orders' },
-      configurationId,
-      operationId,
-      configurationGeneration: protection(world).configurationGeneration,
-      acknowledgements: ['DiscardsRecoveredData'],
-      validUntil: new Date(world.clock.wall() + 3_600_000).toISOString(),
-    });
+    world.apply('ActivationDiscard', 'now', aDiscard(world, { operationId }));
 
     const { tookMs } = await watched(world, 'ActivationDiscard', 120_000);
 

@@ -3,14 +3,16 @@ import type { InProcess } from '../../support/in-process.ts';
 import {
   aDiscard,
   anActivation,
-  aReset,
   aProtectedWorld,
+  aReset,
   committed,
   conditionOf,
   disaster,
+  failingActivation,
   flaws,
   protection,
   sentenceOf,
+  wipedByHand,
 } from '../support.ts';
 
 const activation = 'RecoveryActivation';
@@ -76,25 +78,18 @@ describe('an activation whose answer was lost, with a service that shows little'
     expect(sentenceOf(world, activation, 'now')).not.toContain('nothing is sent');
   });
 
-  it('ends as expired when it never arrived', async () => {
-    const world = await aProtectedWorld();
-    world.interference = ({ path }) => (path === `${disaster}/activate` ? 'loseBefore' : undefined);
-    world.apply(activation, 'now', anActivation(world));
-    await world.run(hour + 900_000);
-
-    expect(await committed(world, 'activation.accepted')).toBe(0);
-    expect(saidOf(world)).toEqual(['False/Expired', 'False/NotPromoted', 'False/Expired']);
-    expect(sentenceOf(world, activation, 'now')).toContain('no effect of it');
-  });
-
-  it('is in doubt by each of its conditions meanwhile', async () => {
+  it('is in doubt by each of its conditions, and ends as expired when it never arrived', async () => {
     const world = await aProtectedWorld();
     world.interference = ({ path }) => (path === `${disaster}/activate` ? 'loseBefore' : undefined);
     world.apply(activation, 'now', anActivation(world));
     await world.run(60_000);
+    for (const [type, doubt] of Object.entries({ Ready: 'False', Accepted: 'Unknown', Succeeded: 'Unknown' }))
+      expect(conditionOf(world, activation, 'now', type)).toBe(`${doubt}/InDoubt`);
 
-    expect(conditionOf(world, activation, 'now', 'Accepted')).toBe('Unknown/InDoubt');
-    expect(conditionOf(world, activation, 'now', 'Succeeded')).toBe('Unknown/InDoubt');
+    await world.run(hour + 900_000);
+    expect(await committed(world, 'activation.accepted')).toBe(0);
+    expect(saidOf(world)).toEqual(['False/Expired', 'False/NotPromoted', 'False/Expired']);
+    expect(sentenceOf(world, activation, 'now')).toContain('no effect of it');
   });
 });
 
@@ -108,12 +103,7 @@ describe('an activation whose configuration is wiped from outside', () => {
     world.kill();
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: false });
     await world.run(900_000);
-    await world.request('POST', '/disaster-readiness/reset', {
-      accountId: 'acc_demo',
-      scope: 'environment',
-      confirmationName: 'production',
-      sourceAppEnvId: 'env_db_prod',
-    });
+    await wipedByHand(world);
     await world.crash();
     await world.run(1_200_000);
 
@@ -123,17 +113,9 @@ describe('an activation whose configuration is wiped from outside', () => {
 });
 
 describe('a discard whose answer was lost', () => {
-  /** A world whose activation keeps failing, so that it may be discarded. */
-  async function failing(options: ConstructorParameters<typeof InProcess>[0]): Promise<InProcess> {
-    const world = await aProtectedWorld(options);
-    await world.control('PATCH', `/configurations/${protection(world).externalId}`, { failSteps: 1_000 });
-    world.apply(activation, 'now', anActivation(world));
-    await world.run(1_500_000);
-    return world;
-  }
-
   it('does not end as expired when nothing tells what became of its operation', async () => {
-    const world = await failing({ readings: { 'dr.operations': 'withoutIds' } });
+    const world = await aProtectedWorld({ readings: { 'dr.operations': 'withoutIds' } });
+    await failingActivation(world);
     diesAt(world, 'discard-activation');
     world.apply('ActivationDiscard', 'stop', aDiscard(world));
     await world.run(hour + 100_000);
@@ -146,7 +128,8 @@ describe('a discard whose answer was lost', () => {
   });
 
   it('is waited for after its approval where the service shows it as accepted', async () => {
-    const world = await failing({});
+    const world = await aProtectedWorld();
+    await failingActivation(world);
     const { externalId: configurationId } = protection(world);
     await world.control('PATCH', `/configurations/${configurationId}`, { hold: true });
     diesAt(world, 'discard-activation');
