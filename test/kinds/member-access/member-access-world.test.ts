@@ -186,6 +186,23 @@ describe('MemberAccess in a world', () => {
   });
 });
 
+describe('a MemberAccess that is edited while its call is in doubt', () => {
+  it('ends with what the spec names and nothing else, when the call never arrived', async () => {
+    const spec = { externalId: 'mem_demo', access: 'Restricted' };
+    const on = (externalId: string) => ({ ...spec, environmentRefs: [{ externalId }] });
+    const world = await aWorld();
+    world.interference = atFirst('PATCH /member/env-access', 'loseBefore');
+    world.apply('MemberAccess', 'm', on('env_web_prod'));
+    for (let n = 0; n < 100 && world.sent.length === 0; n += 1) await world.run(100);
+    world.apply('MemberAccess', 'm', on('env_web_staging'));
+    await world.run(400_000);
+
+    expect(await reach(world)).toEqual(['env_web_staging']);
+    expect(conditionOf(world, 'MemberAccess', 'm')).toBe('True/InSync');
+    expect(statusOf(world, 'MemberAccess', 'm')).not.toHaveProperty('serviceAddedEnvironmentIds');
+  });
+});
+
 describe('a MemberAccess after another', () => {
   const both = {
     externalId: 'mem_demo',
