@@ -3,10 +3,9 @@ import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, it } from 'vitest';
 import { Secret } from '../../src/base/json.ts';
-import { openHosting } from '../../src/hosting/service.ts';
 import { postContactPoint } from '../../src/hosting/requests.ts';
 import { realClock } from '../support/real-time.ts';
-import { collector, loopbackRules, steadyEntropy } from './support/around.ts';
+import { hostingWith, serviceOf } from './support/around.ts';
 
 const closers: (() => Promise<void>)[] = [];
 
@@ -46,15 +45,11 @@ async function hangingFor(hangs: string) {
 
 it('a credential whose calls hang, as many as it may have, holds up no other credential at the same host', async () => {
   const { allHang, baseUrl } = await hangingFor('hangs');
-  const { log, metrics } = collector();
-  const hostRules = loopbackRules;
-  const hosting = openHosting({ clock: realClock, entropy: steadyEntropy(), log, metrics, hostRules, callMs: 30_000 });
+  const hosting = hostingWith({ clock: realClock });
   const open = (token: string) => {
     const allowed = { pollSeconds: 60, requestsPerSecond: 1_000, concurrency: most };
     const account = { baseUrl, token: new Secret(token), caBundle: undefined, accountId: 'acc', ...allowed };
-    const service = hosting.open(account, () => undefined);
-    if ('refused' in service) throw new Error(service.refused);
-    return service;
+    return serviceOf(hosting, account);
   };
   const [hangs, other] = [open('hangs'), open('answers')];
   const now = { urgency: 'edit', mayDispatch: () => undefined } as const;

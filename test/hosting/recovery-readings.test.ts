@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import * as r from '../../src/hosting/requests.ts';
-import { simulated, type Simulated } from './support/simulated.ts';
+import { named, simulated, type Simulated } from './support/simulated.ts';
 
 /** Each reading that a call of disaster readiness can meet, and all of them at their oddest at once. */
 const readings: readonly Readonly<Record<string, unknown>>[] = [
@@ -61,81 +61,73 @@ async function protectedWorld(reading: Readonly<Record<string, unknown>>) {
   return { world, result, configurationId, configuration };
 }
 
-const names = (reading: object): string =>
-  Object.entries(reading)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ');
+describe.each(named(readings))('under $name the client', ({ reading }) => {
+  it('protects an environment, and sees that and from when it can be recovered', async () => {
+    const { world, result, configurationId, configuration } = await protectedWorld(reading);
 
-describe.each(readings.map((reading) => ({ name: names(reading) || 'the default', reading })))(
-  'under $name the client',
-  ({ reading }) => {
-    it('protects an environment, and sees that and from when it can be recovered', async () => {
-      const { world, result, configurationId, configuration } = await protectedWorld(reading);
+    const source = (await world.look(r.drSourcesOf(accountId))).get(sourceAppEnvId);
+    const seen = await configuration();
+    const points = [...(await world.look(r.drPointsOf(accountId, configurationId))).values()];
+    const edited = r.configureResultOf(await committed(world, protection('second', 1, 7_200_000)), sourceAppEnvId);
+    const stale = r.configureResultOf(await committed(world, protection('third', 1, 60_000)), sourceAppEnvId);
 
-      const source = (await world.look(r.drSourcesOf(accountId))).get(sourceAppEnvId);
-      const seen = await configuration();
-      const points = [...(await world.look(r.drPointsOf(accountId, configurationId))).values()];
-      const edited = r.configureResultOf(await committed(world, protection('second', 1, 7_200_000)), sourceAppEnvId);
-      const stale = r.configureResultOf(await committed(world, protection('third', 1, 60_000)), sourceAppEnvId);
-
-      expect(result).toMatchObject({ success: true, generation: 1 });
-      expect(source).toMatchObject({ environmentName: expect.any(String), eligible: true });
-      expect(source?.eligibleDestinations).toContain('us-east');
-      expect(seen).toMatchObject({
-        sourceAppEnvId,
-        generation: 1,
-        settings: { mode: 'cold', destinationRegion: 'us-east' },
-      });
-      expect(seen?.readiness?.state).toMatch(/^(ready|protected)$/i);
-      expect(points.length).toBeGreaterThan(0);
-      expect(points[0]?.pointId).toHaveLength(64);
-      expect(points[0]?.generation).toBe(1);
-      expect(edited).toMatchObject({ success: true });
-      expect(stale).toMatchObject({ success: false, error: expect.any(String) });
+    expect(result).toMatchObject({ success: true, generation: 1 });
+    expect(source).toMatchObject({ environmentName: expect.any(String), eligible: true });
+    expect(source?.eligibleDestinations).toContain('us-east');
+    expect(seen).toMatchObject({
+      sourceAppEnvId,
+      generation: 1,
+      settings: { mode: 'cold', destinationRegion: 'us-east' },
     });
+    expect(seen?.readiness?.state).toMatch(/^(ready|protected)$/i);
+    expect(points.length).toBeGreaterThan(0);
+    expect(points[0]?.pointId).toHaveLength(64);
+    expect(points[0]?.generation).toBe(1);
+    expect(edited).toMatchObject({ success: true });
+    expect(stale).toMatchObject({ success: false, error: expect.any(String) });
+  });
 
-    it('validates and activates it with exactly what it saw', async () => {
-      const { world, configurationId, configuration } = await protectedWorld(reading);
-      const pinned = { accountId, configurationId, expectedGeneration: 1 };
-      const check = r.receiptOf(
-        await committed(world, r.postDisasterReadinessValidate({ ...pinned, requestId: 'check' })),
-      );
-      await world.run(200_000);
-      const [point] = (await world.look(r.drPointsOf(accountId, configurationId))).values();
-      const { selectedOperationId = '', pointId = '', cutoffAt = '' } = point ?? {};
-      const tuple = { selectedOperationId, pointId, cutoffAt, writerSafetyAcknowledged: true };
-      const target = { envName: 'recovered', createNewApp: true, appName: 'web-recovered' };
-      const activation = r.postDisasterReadinessActivate({ ...pinned, requestId: 'activate', ...tuple, target });
-      const receipt = r.receiptOf(await committed(world, activation));
-      const repeated = r.receiptOf(await committed(world, activation));
-      await world.run(600_000);
-      const after = await configuration();
+  it('validates and activates it with exactly what it saw', async () => {
+    const { world, configurationId, configuration } = await protectedWorld(reading);
+    const pinned = { accountId, configurationId, expectedGeneration: 1 };
+    const check = r.receiptOf(
+      await committed(world, r.postDisasterReadinessValidate({ ...pinned, requestId: 'check' })),
+    );
+    await world.run(200_000);
+    const [point] = (await world.look(r.drPointsOf(accountId, configurationId))).values();
+    const { selectedOperationId = '', pointId = '', cutoffAt = '' } = point ?? {};
+    const tuple = { selectedOperationId, pointId, cutoffAt, writerSafetyAcknowledged: true };
+    const target = { envName: 'recovered', createNewApp: true, appName: 'web-recovered' };
+    const activation = r.postDisasterReadinessActivate({ ...pinned, requestId: 'activate', ...tuple, target });
+    const receipt = r.receiptOf(await committed(world, activation));
+    const repeated = r.receiptOf(await committed(world, activation));
+    await world.run(600_000);
+    const after = await configuration();
 
-      expect(check?.operationId).toMatch(/./);
-      expect(receipt).toEqual(repeated);
-      expect(receipt?.operationId === undefined).toBe(reading['activate.receipt'] === 'opaque');
-      expect(after?.activities.length).toBeGreaterThan(0);
-      if (reading['dr.disclosed'] !== 'minimal') {
-        expect(after?.activationResult).toMatchObject({ pointId, cutoffAt, targetAppEnvId: expect.any(String) });
-        expect(r.isOperating(after ?? never())).toBe(false);
-      }
-    });
+    expect(check?.operationId).toMatch(/./);
+    expect(receipt).toEqual(repeated);
+    expect(receipt?.operationId === undefined).toBe(reading['activate.receipt'] === 'opaque');
+    expect(after?.activities.length).toBeGreaterThan(0);
+    if (reading['dr.disclosed'] !== 'minimal') {
+      expect(after?.activationResult).toMatchObject({ pointId, cutoffAt, targetAppEnvId: expect.any(String) });
+      expect(r.isOperating(after ?? never())).toBe(false);
+    }
+  });
 
-    it('wipes it, and reads what a second wipe says', async () => {
-      const { world, configuration } = await protectedWorld(reading);
-      const confirmationName = (await world.look(r.appEnvsOf(accountId))).get(sourceAppEnvId)?.name ?? '';
-      const reset = r.postDisasterReadinessReset({ accountId, scope: 'environment', confirmationName, sourceAppEnvId });
+  it('wipes it, and reads what a second wipe says', async () => {
+    const { world, configuration } = await protectedWorld(reading);
+    const confirmationName = (await world.look(r.appEnvsOf(accountId))).get(sourceAppEnvId)?.name ?? '';
+    const reset = r.postDisasterReadinessReset({ accountId, scope: 'environment', confirmationName, sourceAppEnvId });
 
-      const counts = r.resetCountsOf(await committed(world, reset));
-      const again = await world.send(reset);
+    const counts = r.resetCountsOf(await committed(world, reset));
+    const again = await world.send(reset);
 
-      expect(counts?.configurations).toBe(1);
-      expect(await configuration()).toBeUndefined();
-      expect(again.is).toBe(reading['reset.repeat'] === 'notFound' ? 'notFound' : 'committed');
-      if (again.is === 'committed') expect(r.resetCountsOf(again.body)).toEqual({ configurations: 0, destinations: 0 });
-    });
-  },
-);
+    expect(counts?.configurations).toBe(1);
+    expect(await configuration()).toBeUndefined();
+    expect(again.is).toBe(reading['reset.repeat'] === 'notFound' ? 'notFound' : 'committed');
+    if (again.is === 'committed') expect(r.resetCountsOf(again.body)).toEqual({ configurations: 0, destinations: 0 });
+  });
+});
 
 function never(): never {
   throw new Error('there is no configuration');

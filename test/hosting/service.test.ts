@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import type { Service, ServiceSettings, ListListener } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/service.ts';
 import { appsOf, contactPointsOf, deleteContactPoint, postContactPoint } from '../../src/hosting/requests.ts';
 import { Secret } from '../../src/base/json.ts';
 import { MetricRegistry } from '../../src/telemetry/metrics.ts';
-import { collector, loopbackRules, steadyEntropy } from './support/around.ts';
+import { collector, hostingWith, serviceOf } from './support/around.ts';
 import { answer, pathOf, scriptedWire, type Script } from './support/scripted-wire.ts';
 import { settle, VirtualClock } from '../../src/cli/in-memory/virtual-clock.ts';
 
@@ -28,22 +27,26 @@ const creation = postContactPoint({
 function opened(script: Script) {
   const clock = new VirtualClock();
   const { log, metrics, lines } = collector();
-  const scripted = scriptedWire(script);
-  const hosting = openHosting({
-    clock,
-    entropy: steadyEntropy(),
-    log,
-    metrics,
-    hostRules: loopbackRules,
-    callMs: 30_000,
-    wire: scripted.wire,
-  });
-  const open = (change: Partial<ServiceSettings> = {}, onList: ListListener = () => undefined): Service => {
-    const service = hosting.open({ ...settings, ...change }, onList);
-    if ('refused' in service) throw new Error(service.refused);
-    return service;
+  const { requests, wire } = scriptedWire(script);
+  const hosting = hostingWith({ clock, log, metrics, wire });
+  const open = (change: Partial<ServiceSettings> = {}, onList?: ListListener): Service =>
+    serviceOf(hosting, { ...settings, ...change }, onList);
+  return { clock, hosting, open, lines, requests };
+}
+
+/** The same, and the page of its metrics. */
+function measured(script: Script) {
+  const clock = new VirtualClock();
+  const metrics = new MetricRegistry(false);
+  const hosting = hostingWith({ clock, metrics, wire: scriptedWire(script).wire });
+  const open = (name: string | undefined, token = 'planted-token'): Service =>
+    serviceOf(hosting, { ...settings, token: new Secret(token), ...(name !== undefined && { name }) });
+  const page = (): Promise<string> => {
+    metrics.resetGauges();
+    hosting.measure();
+    return metrics.text();
   };
-  return { clock, hosting, open, lines, requests: scripted.requests };
+  return { clock, open, page };
 }
 
 const now = { urgency: 'edit', mayDispatch: () => undefined } as const;
@@ -166,68 +169,27 @@ describe('a service', () => {
   });
 
   it('measures itself by names that the telemetry knows, and lets go of them', async () => {
-    const clock = new VirtualClock();
-    const metrics = new MetricRegistry(false);
-    const { log } = collector();
-    const { wire } = scriptedWire(() => answer(429, {}, { 'retry-after': '1' }));
-    const hosting = openHosting({
-      clock,
-      entropy: steadyEntropy(),
-      log,
-      metrics,
-      hostRules: loopbackRules,
-      callMs: 30_000,
-      wire,
-    });
-    const service = hosting.open({ ...settings, name: 'team/default' }, () => undefined);
-    if ('refused' in service) throw new Error(service.refused);
+    const { clock, open, page } = measured(() => answer(429, {}, { 'retry-after': '1' }));
+    const service = open('team/default');
     service.follow(appsOf('acc'));
     await clock.advance(60_000);
-    const page = () => {
-      metrics.resetGauges();
-      hosting.measure();
-      return metrics.text();
-    };
-    const open = await page();
+    const whileOpen = await page();
 
     await service.close();
 
-    expect(open).toMatch(/apphosting_mirror_lists_total\{collection="apps",result="throttled"\} [1-9]/);
-    expect(open).toContain('apphosting_budget_waiting{account="team/default"}');
+    expect(whileOpen).toMatch(/apphosting_mirror_lists_total\{collection="apps",result="throttled"\} [1-9]/);
+    expect(whileOpen).toContain('apphosting_budget_waiting{account="team/default"}');
     expect(await page()).not.toContain('account=');
   });
 
   it('is measured anew by the one that takes its place, which states only what is true of itself', async () => {
-    const clock = new VirtualClock();
-    const metrics = new MetricRegistry(false);
-    const { log } = collector();
-    const { wire } = scriptedWire(() => answer(200, { apps: [], contactPoints: [] }));
-    const hosting = openHosting({
-      clock,
-      entropy: steadyEntropy(),
-      log,
-      metrics,
-      hostRules: loopbackRules,
-      callMs: 30_000,
-      wire,
-    });
-    const openWith = (token: string): Service => {
-      const named = { ...settings, name: 'team/default', token: new Secret(token) };
-      const service = hosting.open(named, () => undefined);
-      if ('refused' in service) throw new Error(service.refused);
-      return service;
-    };
-    const page = () => {
-      metrics.resetGauges();
-      hosting.measure();
-      return metrics.text();
-    };
+    const { clock, open, page } = measured(() => answer(200, { apps: [], contactPoints: [] }));
     const agesStated = async () => (await page()).match(/apphosting_mirror_age_seconds\{.*collection="(.*)"/g);
-    const old = openWith('the old token');
+    const old = open('team/default', 'the old token');
     old.follow(contactPointsOf('acc'));
     await clock.advance(60_000);
 
-    const anew = openWith('another token');
+    const anew = open('team/default', 'another token');
     await clock.advance(16_000);
     anew.follow(appsOf('acc'));
     await old.close();
@@ -239,29 +201,15 @@ describe('a service', () => {
   });
 
   it('is measured by the name of its resource: two resources for one account do not write over each other', async () => {
-    const clock = new VirtualClock();
-    const metrics = new MetricRegistry(false);
-    const { log } = collector();
-    const { wire } = scriptedWire(() => answer(200, { apps: [] }));
-    const hosting = openHosting({
-      clock,
-      entropy: steadyEntropy(),
-      log,
-      metrics,
-      hostRules: loopbackRules,
-      callMs: 30_000,
-      wire,
-    });
+    const { clock, open, page } = measured(() => answer(200, { apps: [] }));
     for (const name of ['blue/default', 'red/default', undefined]) {
-      const service = hosting.open({ ...settings, ...(name !== undefined && { name }) }, () => undefined);
-      if ('refused' in service) throw new Error(service.refused);
+      const service = open(name);
       if (name !== 'red/default') service.follow(appsOf('acc'));
     }
 
     await clock.advance(60_000);
 
-    hosting.measure();
-    const text = await metrics.text();
+    const text = await page();
     expect(text.match(/apphosting_mirror_age_seconds\{.*\}/g)).toEqual([
       'apphosting_mirror_age_seconds{account="blue/default",collection="apps"}',
     ]);

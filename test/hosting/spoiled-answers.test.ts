@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Secret } from '../../src/base/json.ts';
 import type { Outcome, Service } from '../../src/engine/ports.ts';
-import { openHosting } from '../../src/hosting/service.ts';
 import { contactPointsOf, postContactPoint } from '../../src/hosting/requests.ts';
 import { startSimulator, type Listening } from '../../src/simulator/start.ts';
 import { type Spoil, spoilingProxy, spoils, type SpoilingProxy } from '../scenarios/support/spoiling-proxy.ts';
 import { eventually, realEntropy, SkippedTime } from '../support/real-time.ts';
-import { collector, loopbackRules } from './support/around.ts';
+import { hostingWith, serviceOf } from './support/around.ts';
 
 /* Our client, a proxy that spoils answers, and the service, on real sockets; what the service has is the judge. */
 
@@ -38,20 +37,9 @@ let service: Service;
 beforeAll(async () => {
   simulator = await startSimulator();
   proxy = await spoilingProxy(simulator.url);
-  const { log, metrics } = collector();
-  const hosting = openHosting({
-    callMs,
-    clock,
-    entropy: realEntropy,
-    log,
-    metrics,
-    hostRules: loopbackRules,
-  });
   const pace = { accountId: 'acc_demo', pollSeconds: 60, requestsPerSecond: 1_000, concurrency: 32 };
   const settings = { baseUrl: proxy.url, token: new Secret('demo-admin'), caBundle: undefined };
-  const opened = hosting.open({ ...settings, ...pace }, () => undefined);
-  if ('refused' in opened) throw new Error(opened.refused);
-  service = opened;
+  service = serviceOf(hostingWith({ callMs, clock, entropy: realEntropy }), { ...settings, ...pace });
 });
 
 afterAll(async () => {

@@ -1,5 +1,6 @@
 import type { Entropy } from '../../../src/base/time.ts';
-import type { Log, Metrics } from '../../../src/engine/ports.ts';
+import type { Hosting, ListListener, Log, Metrics, Service, ServiceSettings } from '../../../src/engine/ports.ts';
+import { openHosting, type MeasuredHosting } from '../../../src/hosting/service.ts';
 import type { HostRules } from '../../../src/hosting/wire/hosts.ts';
 
 /** Randomness that repeats itself. */
@@ -27,3 +28,22 @@ export const loopbackRules: HostRules = {
   allowPrivateAddresses: false,
   proxy: undefined,
 };
+
+type HostingOptions = Parameters<typeof openHosting>[0];
+
+/** Our client of the service; nobody reads what it logs and measures unless that is given. */
+export function hostingWith(given: Pick<HostingOptions, 'clock'> & Partial<HostingOptions>): MeasuredHosting {
+  const { log, metrics } = collector();
+  return openHosting({ entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, callMs: 30_000, ...given });
+}
+
+/** Opens an account that nothing speaks against. */
+export function serviceOf(
+  hosting: Hosting,
+  settings: ServiceSettings,
+  onList: ListListener = () => undefined,
+): Service {
+  const service = hosting.open(settings, onList);
+  if ('refused' in service) throw new Error(service.refused);
+  return service;
+}

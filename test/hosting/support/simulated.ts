@@ -1,10 +1,9 @@
 import type { Outcome, Read, Request, Service, Snapshot } from '../../../src/engine/ports.ts';
-import { openHosting } from '../../../src/hosting/service.ts';
 import type { Wire } from '../../../src/hosting/wire/wire.ts';
 import { Secret } from '../../../src/base/json.ts';
 import { createSimulator } from '../../../src/simulator/simulator.ts';
 import { settle, VirtualClock } from '../../../src/cli/in-memory/virtual-clock.ts';
-import { collector, loopbackRules, steadyEntropy } from './around.ts';
+import { hostingWith, serviceOf } from './around.ts';
 
 /** Our client and the service in a box, in one process and on one virtual clock. */
 export interface Simulated {
@@ -40,20 +39,9 @@ export function simulated(readings: Readonly<Record<string, unknown>>): Simulate
     if (reply.kind !== 'answered') return { failed: 'connection', message: reply.kind };
     return { status: reply.status, headers: reply.headers, text: reply.body };
   };
-  const { log, metrics } = collector();
-  const hosting = openHosting({
-    clock,
-    entropy: steadyEntropy(),
-    log,
-    metrics,
-    hostRules: loopbackRules,
-    callMs: 30_000,
-    wire,
-  });
   const settings = { baseUrl: `http://${host}`, token: new Secret('demo-admin'), caBundle: undefined };
   const pace = { accountId: 'acc_demo', pollSeconds: 60, requestsPerSecond: 1000, concurrency: 16 };
-  const service = hosting.open({ ...settings, ...pace }, () => undefined);
-  if ('refused' in service) throw new Error(service.refused);
+  const service = serviceOf(hostingWith({ clock, wire }), { ...settings, ...pace });
 
   const run = async (ms: number): Promise<void> => {
     await settle();
@@ -94,4 +82,12 @@ export function simulated(readings: Readonly<Record<string, unknown>>): Simulate
       if (reply.kind !== 'answered' || reply.status >= 300) throw new Error(`${path}: ${JSON.stringify(reply)}`);
     },
   };
+}
+
+/** Readings with a name each, for a title. */
+export function named<Reading extends object>(readings: readonly Reading[]) {
+  return readings.map((reading) => {
+    const changes = Object.entries(reading).map(([name, value]) => `${name}=${value}`);
+    return { name: changes.join(' ') || 'the default', reading };
+  });
 }
