@@ -1,31 +1,6 @@
 /* The rules of docs/api-conventions.md, held over the definitions that users install. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-
-const folder = join(import.meta.dirname, '..', '..', 'crds');
-
-interface Node {
-  readonly type?: string;
-  readonly format?: string;
-  readonly description?: string;
-  readonly default?: unknown;
-  readonly enum?: readonly string[];
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly required?: readonly string[];
-  readonly items?: Node;
-  readonly additionalProperties?: Node;
-  readonly 'x-kubernetes-list-type'?: string;
-  readonly 'x-kubernetes-list-map-keys'?: readonly string[];
-}
-
-interface Definition {
-  readonly spec: {
-    readonly names: { readonly kind: string };
-    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Node } }[];
-  };
-}
+import { type Definition, definitions, type Node, nodesIn } from './definitions.ts';
 
 /** A node with where it is. */
 interface Place {
@@ -43,17 +18,9 @@ const serviceWords = new Set(['appId', 'appEnvId', 'contactPointId', 'alertId', 
 const lifecycle = new Set(['managementPolicy', 'adoption', 'drift', 'onDelete', 'onMissing']);
 const british = /enrol(?!l)|catalogue|behaviour|colour|favour|licence|centre|fulfil(?!l)|cancell(?!ation)/iu;
 
-function placesIn(kind: string, node: Node, path: string): readonly Place[] {
-  const name = path.split(/[.[{]/u).findLast((part) => part !== ']' && part !== '}' && part !== '') ?? '';
-  const below: readonly (readonly [Node | undefined, string])[] = [
-    ...Object.entries(node.properties ?? {}).map(([field, child]) => [child, `${path}.${field}`] as const),
-    [node.items, `${path}[]`],
-    [node.additionalProperties, `${path}{}`],
-  ];
-  return [
-    { kind, path, name, node },
-    ...below.flatMap(([child, at]) => (child === undefined ? [] : placesIn(kind, child, at))),
-  ];
+/** The last name of a path. */
+function nameAt(path: string): string {
+  return path.split(/[.[{]/u).findLast((part) => part !== ']' && part !== '}' && part !== '') ?? '';
 }
 
 /** What breaks a rule of names, values or lists, one `rule: Kind path` a line. */
@@ -106,12 +73,10 @@ function findingsAt({ kind, path, name, node }: Place): readonly string[] {
 /** What there is to say against a definition. */
 function findingsIn({ spec }: Definition): readonly string[] {
   return spec.versions
-    .flatMap(({ schema }) => placesIn(spec.names.kind, schema.openAPIV3Schema, ''))
-    .filter(({ path }) => !path.startsWith(`${ours}.`))
-    .flatMap(findingsAt);
+    .flatMap(({ schema }) => nodesIn(schema.openAPIV3Schema))
+    .filter(([path]) => !path.startsWith(`${ours}.`))
+    .flatMap(([path, node]) => findingsAt({ kind: spec.names.kind, path, name: nameAt(path), node }));
 }
-
-const definitions = readdirSync(folder).map((file) => parse(readFileSync(join(folder, file), 'utf8')) as Definition);
 
 describe('the definitions', () => {
   it('keep the rules of docs/api-conventions.md', () => {

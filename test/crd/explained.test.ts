@@ -1,42 +1,17 @@
 /* What `kubectl explain` says of the fields about recovery and of status: a person with the service's manual finds its words. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
 import { identities } from '../../src/kinds/identities.ts';
+import { definitions, nodesIn } from './definitions.ts';
 
-const folder = join(import.meta.dirname, '..', '..', 'crds');
-
-interface Node {
-  readonly description?: string;
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-}
-
-interface Definition {
-  readonly spec: {
-    readonly names: { readonly kind: string };
-    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Node } }[];
-  };
-}
-
-function textsIn(node: Node, path: string): readonly (readonly [path: string, text: string])[] {
-  const below = Object.entries(node.properties ?? {}).flatMap(([name, child]) => textsIn(child, `${path}.${name}`));
-  return [
-    [path, node.description ?? ''],
-    ...below,
-    ...(node.items === undefined ? [] : textsIn(node.items, `${path}[]`)),
-  ];
-}
-
+/** The descriptions by kind and path. */
 const texts = new Map<string, string>(
-  readdirSync(folder)
-    .map((file) => (parse(readFileSync(join(folder, file), 'utf8')) as Definition).spec)
-    .flatMap(({ names, versions }) =>
-      versions.flatMap(({ schema }) =>
-        textsIn(schema.openAPIV3Schema, '').map(([path, text]) => [`${names.kind} ${path.slice(1)}`, text] as const),
+  definitions.flatMap(({ spec: { names, versions } }) =>
+    versions.flatMap(({ schema }) =>
+      nodesIn(schema.openAPIV3Schema).map(
+        ([path, { description }]) => [`${names.kind} ${path.slice(1)}`, description ?? ''] as const,
       ),
     ),
+  ),
 );
 
 /** The interface's own words of fields that are called otherwise here; test/kinds/reach.test.ts has those of the other requests. */

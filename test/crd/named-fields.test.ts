@@ -1,37 +1,15 @@
 /* Fields that documents and messages name: each exists in some definition. */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { parse } from 'yaml';
-import { filesUnder, root } from '../repository/files.ts';
-
-interface Node {
-  readonly properties?: Readonly<Record<string, Node>>;
-  readonly items?: Node;
-  readonly additionalProperties?: Node;
-}
-
-interface Definition {
-  readonly spec: {
-    readonly versions: readonly { readonly schema: { readonly openAPIV3Schema: Node } }[];
-  };
-}
+import { filesUnder } from '../repository/files.ts';
+import { definitions, nodesIn } from './definitions.ts';
 
 /** The paths of all fields, without marks of lists: `spec.env.name`. */
-function fieldsOf(node: Node, path = ''): readonly string[] {
-  const below = [node.items, node.additionalProperties].flatMap((child) => (child ? fieldsOf(child, path) : []));
-  const named = Object.entries(node.properties ?? {}).flatMap(([name, child]) => {
-    const at = path === '' ? name : `${path}.${name}`;
-    return [at, ...fieldsOf(child, at)];
-  });
-  return [...below, ...named];
-}
-
 const fields = new Set(
-  readdirSync(join(root, 'crds')).flatMap((file) => {
-    const { spec } = parse(readFileSync(join(root, 'crds', file), 'utf8')) as Definition;
-    return spec.versions.flatMap(({ schema }) => fieldsOf(schema.openAPIV3Schema));
-  }),
+  definitions.flatMap(({ spec }) =>
+    spec.versions.flatMap(({ schema }) =>
+      nodesIn(schema.openAPIV3Schema).map(([path]) => path.slice(1).replaceAll(/\[\]|\{\}/gu, '')),
+    ),
+  ),
 );
 
 /** The fields that pieces of text name and that no definition has. */
