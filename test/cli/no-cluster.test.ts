@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import process from 'node:process';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { json, refusal, scriptedServer } from '../support/scripted-server.ts';
+import { temporaryDir } from '../support/temporary.ts';
 import { folderOf } from './support/folder.ts';
 import { serviceAtSocket } from './support/service.ts';
 
@@ -33,9 +33,7 @@ function ended(program: string, args: readonly string[]): Promise<Ended> {
 }
 
 async function kubeconfig(cluster: object, user: object): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'no-cluster-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const file = join(folder, 'config');
+  const file = join(await temporaryDir(), 'config');
   const entries = {
     clusters: [{ name: 'x', cluster }],
     users: [{ name: 'x', user }],
@@ -123,8 +121,7 @@ describe('what kubectl passes on', () => {
   });
 
   it('is the name of the plugin, which stands in help and messages', async () => {
-    const link = join(await mkdtemp(join(tmpdir(), 'plugin-')), 'kubectl-apphosting');
-    onTestFinished(() => rm(dirname(link), { recursive: true }));
+    const link = join(await temporaryDir(), 'kubectl-apphosting');
     await symlink(main, link);
 
     const help = await called(link, ['--help']);

@@ -7,6 +7,7 @@ import process from 'node:process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { bundle, onlyLines } from '../../deploy/bundle.ts';
+import { temporaryDir } from '../support/temporary.ts';
 
 const root = join(import.meta.dirname, '..', '..');
 const run = promisify(execFile);
@@ -37,8 +38,7 @@ async function contents(folder: string, names: readonly string[]): Promise<Reado
 
 describe('the bundle', () => {
   it('is the same byte by byte when it is made again, and knows no place of this machine', async () => {
-    const again = await mkdtemp(join(tmpdir(), 'bundle-'));
-    onTestFinished(() => rm(again, { recursive: true }));
+    const again = await temporaryDir();
 
     const names = await bundle(again);
 
@@ -50,8 +50,7 @@ describe('the bundle', () => {
   });
 
   it('runs with nothing beside it, and serves the page of the simulator', async () => {
-    const alone = await mkdtemp(join(tmpdir(), 'bundle-'));
-    onTestFinished(() => rm(alone, { recursive: true }));
+    const alone = await temporaryDir();
     await cp(made, alone, { recursive: true });
     const main = join(alone, 'main.mjs');
 

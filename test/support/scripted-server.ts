@@ -12,9 +12,18 @@ export interface Arrived {
 /** How one request is answered. */
 export type Answering = (response: ServerResponse, request: Arrived) => void;
 
+/** A server on loopback. */
+interface ScriptedServer {
+  readonly url: string;
+  readonly arrived: Arrived[];
+  /** How many were opened so far. */
+  readonly connections: () => number;
+}
+
 /** A server on loopback that answers as a test says; ended with the test. */
-export async function scriptedServer(answer: Answering): Promise<{ url: string; arrived: Arrived[] }> {
+export async function scriptedServer(answer: Answering): Promise<ScriptedServer> {
   const arrived: Arrived[] = [];
+  let connections = 0;
   const server = createServer((request, response) => {
     const parts: Buffer[] = [];
     request.on('data', (part: Buffer) => parts.push(part));
@@ -26,13 +35,15 @@ export async function scriptedServer(answer: Answering): Promise<{ url: string; 
       answer(response, one);
     });
   });
+  server.on('connection', () => (connections += 1));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
   const address = server.address();
-  return { url: `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`, arrived };
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  return { url, arrived, connections: () => connections };
 }
 
 /** Answers with a status and JSON. */

@@ -1,29 +1,12 @@
-import { createServer } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openReadingWire } from '../../../src/cli/account/reads-only.ts';
 import type { WireRequest } from '../../../src/hosting/wire/wire.ts';
 import { realClock } from '../../support/real-time.ts';
-
-async function serverThatCounts() {
-  const methods: string[] = [];
-  let connections = 0;
-  const server = createServer((request, response) => {
-    methods.push(request.method ?? '');
-    response.end('{}');
-  });
-  server.on('connection', () => (connections += 1));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return { origin, methods, connections: () => connections };
-}
+import { json, scriptedServer } from '../../support/scripted-server.ts';
 
 describe('the wire of commands that look', () => {
   it('carries GET to a socket, and opens not even a connection for anything else', async () => {
-    const server = await serverThatCounts();
+    const server = await scriptedServer((response) => json(response, 200, {}));
     const rules = { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined };
     const open = openReadingWire(rules, realClock);
     onTestFinished(() => open.close());
@@ -31,7 +14,7 @@ describe('the wire of commands that look', () => {
     const send = (method: WireRequest['method'], writes: boolean, body?: string) =>
       open.wire({
         method,
-        origin: server.origin,
+        origin: server.url,
         path: '/api/public/v1/apps',
         headers: {},
         body,
@@ -51,6 +34,6 @@ describe('the wire of commands that look', () => {
     expect([server.connections(), started]).toEqual([0, 0]);
 
     expect(await send('GET', false)).toMatchObject({ status: 200 });
-    expect(server.methods).toEqual(['GET']);
+    expect(server.arrived.map(({ method }) => method)).toEqual(['GET']);
   });
 });

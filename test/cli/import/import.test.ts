@@ -9,7 +9,7 @@ import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
 import { clusterHostingAccount } from '../../../src/kinds/hosting-account/cluster-hosting-account.ts';
 import { InProcess, namespace } from '../../support/in-process.ts';
 import { clusterOf } from '../support/in-memory.ts';
-import { folderOf } from '../support/folder.ts';
+import { folderOf, resource } from '../support/folder.ts';
 import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
 
@@ -89,11 +89,6 @@ async function imported(service: ServiceAtSocket, ...flags: readonly string[]) {
   const folder = folderOf({});
   const result = await ran(importAccount, [folder, ...service.flags, ...flags]);
   return { folder, ...result };
-}
-
-/** A document of the folder that a plan is made of. */
-function resource(kind: string, name: string, spec: object): string {
-  return JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec });
 }
 
 describe('a snapshot of an import', () => {

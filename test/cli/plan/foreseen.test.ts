@@ -2,13 +2,9 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
 import { Plan } from '../../../src/cli/plan/model.ts';
-import { folderOf } from '../support/folder.ts';
+import { folderOf, resource } from '../support/folder.ts';
 import { serviceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
-
-function resource(kind: string, name: string, spec: object): string {
-  return `${JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec })}\n`;
-}
 
 async function planned(documents: readonly string[], flags: readonly string[]): Promise<Plan> {
   const { out } = await ran(plan, [folderOf({ 'a.yaml': documents.join('---\n') }), ...flags, '-o', 'json']);

@@ -3,15 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { plan } from '../../../src/cli/plan/command.ts';
 import { Plan } from '../../../src/cli/plan/model.ts';
-import { folderOf } from '../support/folder.ts';
+import { folderOf, resource } from '../support/folder.ts';
 import { serviceAtSocket, type ServiceAtSocket } from '../support/service.ts';
 import { ran } from '../support/spoken.ts';
 
 const samples = join(import.meta.dirname, '../../../deploy/samples');
-
-function resource(kind: string, name: string, spec: object): string {
-  return `${JSON.stringify({ apiVersion: 'apphosting.dev/v1alpha1', kind, metadata: { name }, spec })}\n`;
-}
 
 const contactPoint = (address = 'a@example.com') =>
   resource('ContactPoint', 'on-call', { email: { addresses: [address] } });

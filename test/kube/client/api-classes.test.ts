@@ -1,29 +1,19 @@
-import { createServer } from 'node:http';
 import { CustomObjectsApi } from '@kubernetes/client-node';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ConnectedConfig } from '../../../src/kube/client/api-classes.ts';
+import { json, scriptedServer } from '../../support/scripted-server.ts';
 
 const one = { group: 'g', version: 'v1', namespace: 'n', plural: 'things', name: 'a' };
 
-/** A server that counts its connections, and a configuration for it; a silent one never answers. */
+/** A server and a configuration for it; a silent one never answers. */
 async function opened(isSilent = false, answerMs = 30_000) {
-  let connections = 0;
-  const server = createServer((_request, response) => {
-    if (isSilent) return;
-    response.writeHead(200, { 'content-type': 'application/json' }).end('{"metadata":{}}');
+  const { url, connections } = await scriptedServer((response) => {
+    if (!isSilent) json(response, 200, { metadata: {} });
   });
-  server.on('connection', () => (connections += 1));
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
   const config = new ConnectedConfig(undefined, answerMs);
   config.loadFromClusterAndUser({ name: 'c', server: url, skipTLSVerify: true }, { name: 'u' });
-  onTestFinished(async () => {
-    await config.close();
-    server.closeAllConnections();
-    server.close();
-  });
-  return { api: config.makeApiClient(CustomObjectsApi), connections: () => connections };
+  onTestFinished(() => config.close());
+  return { api: config.makeApiClient(CustomObjectsApi), connections };
 }
 
 describe('the API classes', () => {

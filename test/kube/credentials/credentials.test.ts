@@ -1,19 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
-import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CredentialsError } from '../../../src/kube/credentials/configuration.ts';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../../hosting/support/certificate.ts';
 import { SuspendableClock } from '../../support/suspendable-clock.ts';
-
-async function folder(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'credentials-'));
-  onTestFinished(() => rm(path, { recursive: true, force: true }));
-  return path;
-}
+import { temporaryDir } from '../../support/temporary.ts';
 
 /** A kubeconfig with one context; JSON is YAML. */
 function config(user: object, cluster: object = {}, name = 'x'): string {
@@ -26,7 +20,7 @@ function config(user: object, cluster: object = {}, name = 'x'): string {
 }
 
 async function written(text: string, name = 'config'): Promise<string> {
-  const file = join(await folder(), name);
+  const file = join(await temporaryDir(), name);
   await writeFile(file, text);
   return file;
 }
@@ -75,7 +69,7 @@ describe('a kubeconfig', () => {
   });
 
   it('in YAML, with paths next to it, is read as well', async () => {
-    const dir = await folder();
+    const dir = await temporaryDir();
     await writeFile(join(dir, 'ca.pem'), certificate);
     await writeFile(join(dir, 'token'), 't-file\n');
     const text = [
@@ -291,7 +285,9 @@ describe('a kubeconfig', () => {
   });
 
   it('that is nowhere is missed with a sentence', async () => {
-    const nothing = await problem(findCredentials({ clock: new SuspendableClock(), env: { HOME: await folder() } }));
+    const nothing = await problem(
+      findCredentials({ clock: new SuspendableClock(), env: { HOME: await temporaryDir() } }),
+    );
     const explicit = findCredentials({ clock: new SuspendableClock(), env: {}, kubeconfig: '/nowhere/config' });
 
     expect(nothing.message).toMatch(
@@ -305,7 +301,7 @@ describe('in a pod', () => {
   afterEach(() => vi.unstubAllEnvs());
 
   async function pod() {
-    const podRoot = await folder();
+    const podRoot = await temporaryDir();
     const dir = join(podRoot, 'var/run/secrets/kubernetes.io/serviceaccount');
     await mkdir(dir, { recursive: true });
     await writeFile(join(dir, 'token'), 'one\n');
@@ -373,7 +369,7 @@ describe('in a pod', () => {
 describe('a program of the kubeconfig', () => {
   /** A kubeconfig with a program that counts its runs, and prints what `print` makes of the count. */
   async function program(print: string, extra: object = {}) {
-    const dir = await folder();
+    const dir = await temporaryDir();
     const script = [
       '#!/usr/bin/env node',
       "const fs = require('node:fs');",

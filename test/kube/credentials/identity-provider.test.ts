@@ -1,13 +1,13 @@
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { findCredentials } from '../../../src/kube/credentials/credentials.ts';
 import { certificate, key } from '../../hosting/support/certificate.ts';
 import { SuspendableClock } from '../../support/suspendable-clock.ts';
+import { temporaryDir } from '../../support/temporary.ts';
 
 const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
@@ -66,8 +66,6 @@ function clockOfToday(): SuspendableClock {
 }
 
 async function kubeconfig(clock: SuspendableClock, url: string, more: object = {}): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'issuer-'));
-  onTestFinished(() => rm(dir, { recursive: true, force: true }));
   const config = {
     'id-token': token({ exp: Math.floor(clock.wall() / 1_000) - 1 }),
     'refresh-token': 'planted-refresh',
@@ -83,7 +81,7 @@ async function kubeconfig(clock: SuspendableClock, url: string, more: object = {
     contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
     'current-context': 'x',
   });
-  const file = join(dir, 'config');
+  const file = join(await temporaryDir(), 'config');
   await writeFile(file, text);
   return file;
 }

@@ -1,17 +1,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import process from 'node:process';
 import { expect, it, onTestFinished } from 'vitest';
 import { lock, ownerOf } from '../../../src/simulator/store/lock.ts';
-
-function temporary(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'lock-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { temporaryDir } from '../../support/temporary.ts';
 
 /** A process that has ended and that its parent does not reap. */
 async function zombie(): Promise<number> {
@@ -25,7 +19,7 @@ async function zombie(): Promise<number> {
 }
 
 it.skipIf(!existsSync('/proc/self/stat'))('a process that has ended but is not reaped has no state file', async () => {
-  const path = join(temporary(), 'state.json');
+  const path = join(await temporaryDir(), 'state.json');
   writeFileSync(`${path}.lock`, JSON.stringify({ pid: await zombie() }));
 
   const release = lock(path);
@@ -34,8 +28,8 @@ it.skipIf(!existsSync('/proc/self/stat'))('a process that has ended but is not r
   expect(existsSync(`${path}.lock`)).toBe(false);
 });
 
-it('a file has one owner at a time', () => {
-  const path = join(temporary(), 'state.json');
+it('a file has one owner at a time', async () => {
+  const path = join(await temporaryDir(), 'state.json');
 
   const release = lock(path);
 
@@ -49,8 +43,8 @@ it('a file has one owner at a time', () => {
 it.each([
   { pid: 2 ** 22 + 1, started: '1', because: 'there is no such process' },
   { pid: process.pid, started: '1', because: 'its id has another process now' },
-])('a file of a dead process is nobody’s, because $because', ({ pid, started }) => {
-  const path = join(temporary(), 'state.json');
+])('a file of a dead process is nobody’s, because $because', async ({ pid, started }) => {
+  const path = join(await temporaryDir(), 'state.json');
   writeFileSync(`${path}.lock`, JSON.stringify({ pid, started }));
 
   expect(ownerOf(path)).toBe('dead');
