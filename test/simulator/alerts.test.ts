@@ -4,6 +4,22 @@ import { alert, alertBody, box, type Box, contactPoint } from './box.ts';
 
 const quarter = 15_000;
 
+const metrics = {
+  ofEveryEnvironment: ['cpu_percent', 'memory_percent', 'cpu_usage', 'memory_usage'].flatMap((metric) => [
+    metric,
+    `${metric}_per_pod`,
+  ]),
+  ofIngress: [
+    'ingress_request_rate',
+    'ingress_5xx_rate',
+    'ingress_5xx_percent',
+    'ingress_4xx_rate',
+    'ingress_4xx_percent',
+    'ingress_p95_latency',
+    'ingress_p99_latency',
+  ],
+};
+
 async function shown(on: Box, alertId: string) {
   return (await on.get(`/alert?alertId=${alertId}`)).body;
 }
@@ -37,6 +53,23 @@ describe('POST /app-env/alert', () => {
       lastKnownState: 'Normal',
       contactPoints: [{ contactPointId: expect.any(String), name: 'On call', type: 'email' }],
     });
+    expect(Object.keys(body)).toEqual(['message', 'alert']);
+  });
+
+  it.each([
+    { metric: [...metrics.ofEveryEnvironment, ...metrics.ofIngress] },
+    { duration: ['1m', '5m', '10m', '15m', '30m', '1h'] },
+    { queryRange: ['5m', '10m', '15m', '30m', '1h', '2h'] },
+    { aggregation: ['mean', 'max', 'min', 'last'] },
+    { operator: ['gt', 'lt'] },
+  ])('takes every word of the text: %j', async (words) => {
+    const on = box();
+    for (const [field, values] of Object.entries(words)) {
+      for (const value of values) {
+        const { status, body } = await on.post('/app-env/alert', await alertBody(on, { [field]: value }));
+        expect([status, body.alert[field]], value).toEqual([200, value]);
+      }
+    }
   });
 
   it('is readable with every field of the text', async () => {
@@ -62,10 +95,14 @@ describe('POST /app-env/alert', () => {
     const table = [
       { change: { appEnvId: undefined }, status: 400, because: 'at least one of appEnvId and envName' },
       { change: { envName: 'web-staging' }, status: 400, because: 'both name one environment' },
+      { change: { envName: 'web-prod' }, status: 200, because: 'both name the same one' },
+      { change: { name: undefined }, status: 400, because: 'name is required' },
       { change: { name: '' }, status: 400, because: 'a name has a character' },
       { change: { name: 'x'.repeat(101) }, status: 400, because: 'a name has at most 100' },
       { change: { description: 'x'.repeat(501) }, status: 400, because: 'a description has at most 500' },
+      { change: { metric: undefined }, status: 400, because: 'metric is required' },
       { change: { metric: 'mood' }, status: 400, because: 'no such metric' },
+      { change: { operator: undefined }, status: 400, because: 'operator is required' },
       { change: { operator: 'eq' }, status: 400, because: 'gt or lt' },
       { change: { threshold: undefined }, status: 400, because: 'threshold is required' },
       { change: { threshold: '80' }, status: 400, because: 'threshold is a Number' },
@@ -83,7 +120,7 @@ describe('POST /app-env/alert', () => {
     for (const { change, status, because } of table) {
       expect((await on.post('/app-env/alert', { ...body, ...change })).status, because).toBe(status);
     }
-    expect((await on.get('/app-env/alerts?appEnvId=env_web_prod')).body.alerts).toEqual([]);
+    expect((await on.get('/app-env/alerts?appEnvId=env_web_prod')).body.alerts).toHaveLength(1);
   });
 
   it('takes the longest name and description there may be', async () => {
@@ -123,14 +160,17 @@ describe('POST /app-env/alert', () => {
     expect((await on.get('/app-env/alerts?appEnvId=env_db_prod')).body.alerts).toHaveLength(1);
   });
 
-  it('refuses ingress metrics on databases only', async () => {
+  it('refuses the metrics of ingress on databases, and no others', async () => {
     const on = box();
-    const body = await alertBody(on, { metric: 'ingress_5xx_rate' });
-
-    expect((await on.post('/app-env/alert', body)).status).toBe(200);
-    expect((await on.post('/app-env/alert', { ...body, appEnvId: 'env_db_prod' })).status).toBe(400);
     const alertId = await alert(on, { appEnvId: 'env_db_prod' });
-    expect((await on.patch('/alert', { alertId, metric: 'ingress_p95_latency' })).status).toBe(400);
+    const watched = async (metric: string) =>
+      (await on.post('/app-env/alert', await alertBody(on, { appEnvId: 'env_db_prod', metric }))).status;
+
+    for (const metric of metrics.ofEveryEnvironment) expect(await watched(metric), metric).toBe(200);
+    for (const metric of metrics.ofIngress) {
+      expect(await watched(metric), metric).toBe(400);
+      expect((await on.patch('/alert', { alertId, metric })).status, metric).toBe(400);
+    }
   });
 
   it('refuses a second name in one environment only when names are unique', async () => {
@@ -158,12 +198,39 @@ describe('PATCH /alert', () => {
   it('refuses what creation refuses', async () => {
     const on = box();
     const alertId = await alert(on);
-    const table = [{ name: '' }, { operator: 'eq' }, { threshold: null }, { duration: '7m' }, { enabled: 'no' }];
+    const words = [{ operator: 'eq' }, { duration: '7m' }, { queryRange: '3m' }, { aggregation: 'avg' }];
+    const texts = [{ name: '' }, { name: 'x'.repeat(101) }, { description: 'x'.repeat(501) }, { metric: 'disk' }];
 
-    for (const change of table) expect((await on.patch('/alert', { alertId, ...change })).status).toBe(400);
+    for (const change of [...words, ...texts, { threshold: null }, { enabled: 'no' }]) {
+      expect((await on.patch('/alert', { alertId, ...change })).status).toBe(400);
+    }
     expect((await on.patch('/alert', { alertId, contactPointIds: ['cp_none'] })).status).toBe(404);
-    expect((await on.patch('/alert', { alertId: 'alert_none' })).status).toBe(404);
+    expect((await on.patch('/alert', { alertId: 'alert_none', threshold: 'x' })).status).toBe(404);
     expect((await on.patch('/alert', {})).status).toBe(400);
+  });
+
+  it('lets go of the contact points that it no longer names', async () => {
+    const on = box();
+    const alertId = await alert(on);
+    const [{ contactPointId }] = (await on.get('/contact-points?accountId=acc_demo')).body.contactPoints;
+
+    await on.patch('/alert', { alertId, contactPointIds: [await contactPoint(on, 'Other')] });
+
+    expect((await on.remove(`/contact-point?contactPointId=${contactPointId}`)).status).toBe(200);
+  });
+
+  it('pauses with enabled false, and goes on with true', async () => {
+    const on = box();
+    const alertId = await alert(on, { duration: '1m' });
+    await on.patch('/alert', { alertId, enabled: false });
+    await measure(on, 99);
+    on.advance(10 * quarter);
+    expect(await live(on, alertId)).toBe('Normal');
+
+    await on.patch('/alert', { alertId, enabled: true });
+    on.advance(10 * quarter);
+
+    expect(await live(on, alertId)).toBe('Firing');
   });
 });
 
@@ -233,7 +300,7 @@ describe('evaluation', () => {
       ['error', 'Error'],
       [1, 'Normal'],
     ]) {
-      await measure(on, value);
+      expect((await measure(on, value)).status).toBe(200);
       await on.control('POST', '/alerts/evaluate');
       expect(await live(on, alertId)).toBe(state);
     }
@@ -362,7 +429,6 @@ describe('POST /alert/toggle', () => {
     for (const enabled of [undefined, 'true', 1, null]) {
       expect((await on.post('/alert/toggle', { alertId, enabled })).status).toBe(400);
     }
-    expect((await on.post('/alert/toggle', { alertId: 'none', enabled: true })).status).toBe(404);
   });
 });
 
@@ -373,8 +439,25 @@ describe('DELETE /alert', () => {
     const [{ contactPointId }] = (await on.get('/contact-points?accountId=acc_demo')).body.contactPoints;
 
     expect(Object.keys((await on.remove(`/alert?alertId=${alertId}`)).body)).toEqual(['message']);
-    expect((await on.get(`/alert?alertId=${alertId}`)).status).toBe(404);
-    expect((await on.remove(`/alert?alertId=${alertId}`)).status).toBe(404);
+    const again = [
+      await on.get(`/alert?alertId=${alertId}`),
+      await on.patch('/alert', { alertId, name: 'x' }),
+      await on.post('/alert/toggle', { alertId, enabled: true }),
+      await on.post('/alert/refresh', { alertId }),
+      await on.remove(`/alert?alertId=${alertId}`),
+    ];
+    expect(again.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404]);
     expect((await on.remove(`/contact-point?contactPointId=${contactPointId}`)).status).toBe(200);
+  });
+});
+
+describe('an alert and an environment', () => {
+  it('must be named, and be there', async () => {
+    const on = box();
+
+    expect((await on.get('/alert')).status).toBe(400);
+    expect((await on.remove('/alert')).status).toBe(400);
+    expect((await on.get('/app-env/alerts')).status).toBe(400);
+    expect((await on.get('/app-env/alerts?appEnvId=none')).status).toBe(404);
   });
 });

@@ -8,6 +8,8 @@ async function created(on: Box, changes: object = {}): Promise<string> {
   return (await on.post('/app', { ...smallest, ...changes })).body.appId;
 }
 
+const git = { gitNamespace: 'demo', gitRepo: 'api', gitInstallationId: 'git_demo' };
+
 async function shown(on: Box, appId: string) {
   return (await on.get(`/app?appId=${appId}`)).body;
 }
@@ -15,11 +17,10 @@ async function shown(on: Box, appId: string) {
 describe('presets', () => {
   it('lists what apps can be made from, including FUNCTION and JOB and no databases', async () => {
     const { presets } = (await box().get('/app-presets')).body;
-    const names = presets.map(({ name }: { name: string }) => name);
+    const names = presets.map(({ name }: { name: string }) => name).toSorted();
+    const built = ['NODE_JS_INSTALL_BUILD_START', 'NODE_JS_INSTALL_START', 'REMIX', 'VITE', 'VUE_JS'];
 
-    expect(names).toContain('FUNCTION');
-    expect(names).toContain('JOB');
-    expect(names).not.toContain('POSTGRESQL');
+    expect(names).toEqual(['ANGULAR', 'CUSTOM', 'EXPRESS', 'FUNCTION', 'JOB', 'METEOR_JS', 'NEXT_JS', ...built]);
     expect(presets[0]).toMatchObject({ name: 'NEXT_JS', hasVersions: true, label: 'Next.js' });
   });
 
@@ -28,7 +29,11 @@ describe('presets', () => {
     const names = presets.map(({ name }: { name: string }) => name);
 
     expect(names).toEqual(['MONGODB', 'POSTGRESQL', 'MYSQL', 'REDIS', 'COUCHDB', 'RABBITMQ', 'CLICKHOUSE']);
-    for (const preset of presets) expect(preset.versions).toContain(preset.defaultDockerPresetVersion);
+    for (const preset of presets) {
+      expect(preset.versions).toContain(preset.defaultDockerPresetVersion);
+      expect(preset.protocols).toEqual(expect.arrayContaining([expect.any(String)]));
+      expect(preset.limits).toEqual({ maxDisk: expect.any(Number), maxReplicas: expect.any(Number) });
+    }
     expect(presets[4].limits.maxReplicas).toBe(1);
   });
 });
@@ -47,13 +52,36 @@ describe('POST /app', () => {
     expect(await box().post('/app', { ...smallest, ...more })).toMatchObject({ status });
   });
 
-  it('creates an app with the defaults of the text', async () => {
+  it('answers with the appId alone, and creates an app with every field of the text and its defaults', async () => {
     const on = box();
 
-    const app = await shown(on, await created(on));
+    const { body } = await on.post('/app', { ...smallest, ...git });
 
-    expect(app).toMatchObject({ name: 'shop', slug: 'shop', dockerPreset: 'CUSTOM', contextDir: './', port: 3000 });
-    expect(app).toMatchObject({ dockerfilePath: 'Dockerfile', customDockerfileContentInUse: false, useImage: false });
+    expect(body).toEqual({ appId: expect.any(String) });
+    expect(await shown(on, body.appId)).toEqual({
+      appId: body.appId,
+      name: 'shop',
+      slug: 'shop',
+      gitProvider: 'GITHUB',
+      ...git,
+      dockerPreset: 'CUSTOM',
+      contextDir: './',
+      customDockerfileContentInUse: false,
+      dockerfilePath: 'Dockerfile',
+      useSSL: true,
+      useTCP: false,
+      useImage: false,
+      port: 3000,
+      builder: 'DOCKER',
+      isCliDeployment: false,
+    });
+  });
+
+  it('takes an image with useImage and without', async () => {
+    const on = box();
+
+    expect(await shown(on, await created(on, { image: 'x:1', useImage: true }))).toMatchObject({ useImage: true });
+    expect(await shown(on, await created(on, { image: 'x:1' }))).toMatchObject({ useImage: false });
   });
 
   it('shows the default dockerfilePath on the CUSTOM app of the demo world too', async () => {
@@ -87,18 +115,31 @@ describe('POST /app', () => {
     }
   });
 
+  it.each([
+    ['METEOR_JS', 'METEOR_JS_3_5'],
+    ['NEXT_JS', 'NEXT_JS_NODE_JS_22'],
+    ['EXPRESS', 'EXPRESS_NODE_JS_20'],
+  ])('takes for %s its version %s, which is none of another preset', async (dockerPreset, dockerPresetVersion) => {
+    const on = box();
+    const statusFor = async (preset: string) =>
+      (await on.post('/app', { ...smallest, dockerPreset: preset, dockerPresetVersion })).status;
+
+    expect([await statusFor(dockerPreset), await statusFor('VITE')]).toEqual([200, 400]);
+  });
+
   it('refuses what breaks the table', async () => {
     const on = box();
-    const git = { gitNamespace: 'a', gitRepo: 'b', gitInstallationId: 'c' };
     const table = [
       { body: { name: undefined }, because: 'name is required' },
       { body: { name: '' }, because: 'a name is not empty' },
       { body: { name: 7 }, because: 'name is a String' },
       { body: { accountId: undefined }, because: 'accountId is required' },
       { body: { port: undefined }, because: 'port is required for non-Job apps' },
+      { body: { port: undefined, dockerPreset: 'REDIS' }, because: 'port is required for databases, too' },
       { body: { port: '3000' }, because: 'port is a Number' },
       { body: { port: 0 }, because: 'no port is 0' },
-      { body: { port: 70_000 }, because: 'no port is so large' },
+      { body: { port: -1 }, because: 'no port is less than 0' },
+      { body: { port: 65_536 }, because: 'no port is so large' },
       { body: { port: 1.5 }, because: 'no port is broken' },
       { body: { dockerPreset: 'COBOL' }, because: 'not a preset' },
       { body: { dockerPreset: 'NODE' }, because: 'only responses and updates show it' },
@@ -119,6 +160,7 @@ describe('POST /app', () => {
       expect((await on.post('/app', { ...smallest, ...body })).status, because).toBe(400);
     }
     expect(on.ledger()).toEqual([]);
+    expect((await on.post('/app', { ...smallest, port: 65_535 })).status).toBe(200);
   });
 
   it('needs no port for jobs', async () => {
@@ -222,9 +264,7 @@ describe('PATCH /app', () => {
 
   it('deploys the image of a source app that is switched to images', async () => {
     const on = box();
-    const git = { gitNamespace: 'demo', gitRepo: 'api', gitInstallationId: 'git_demo' };
-    const made = await on.post('/app', { accountId: 'acc_demo', name: 'api', port: 80, ...git });
-    const { appId } = made.body;
+    const appId = await created(on, { name: 'api', ...git });
     const place = { appEnvId: 'env_api', appId, name: 'production', region: 'eu-west', gitBranch: 'main' };
     await on.control('POST', '/environments', { ...place, status: 'running' });
 
@@ -302,6 +342,10 @@ describe('PATCH /app', () => {
     expect((await on.patch('/app', { appId, image: 'x:2' })).status).toBe(200);
   });
 
+  it.each(['NODE', 'METEOR', 'PYTHON'])('knows the preset %s, which creation does not', async (dockerPreset) => {
+    expect((await box().patch('/app', { appId: 'app_web', dockerPreset })).body).toMatchObject({ dockerPreset });
+  });
+
   it('clears health checks by an empty path and empty headers', async () => {
     const on = box();
     const appOf = async () => (await on.control('GET', '/world')).body.collections.apps[0];
@@ -315,24 +359,26 @@ describe('PATCH /app', () => {
     expect(await appOf()).not.toHaveProperty('healthCheckHeaders');
   });
 
-  it('takes registry credentials of the account only, and clears them by empty text', async () => {
-    const on = box();
-    const credentials = [
-      { credentialId: 'cred_r', accountId: 'acc_demo', kind: 'registry' },
-      { credentialId: 'cred_l', accountId: 'acc_demo', kind: 'llm' },
-      { credentialId: 'cred_o', accountId: 'acc_other', kind: 'registry' },
-    ];
-    for (const credential of credentials) await on.control('POST', '/credentials', credential);
-    const patch = (imagePullAccountSecretId: string) =>
-      on.patch('/app', { appId: 'app_web', imagePullAccountSecretId });
+  it.each(['imagePullAccountSecretId', 'buildPullAccountSecretId'])(
+    'takes a registry credential of the account only as %s, and clears it by empty text',
+    async (field) => {
+      const on = box();
+      const credentials = [
+        { credentialId: 'cred_r', accountId: 'acc_demo', kind: 'registry' },
+        { credentialId: 'cred_l', accountId: 'acc_demo', kind: 'llm' },
+        { credentialId: 'cred_o', accountId: 'acc_other', kind: 'registry' },
+      ];
+      for (const credential of credentials) await on.control('POST', '/credentials', credential);
+      const patch = (credentialId: string) => on.patch('/app', { appId: 'app_web', [field]: credentialId });
 
-    expect((await patch('cred_none')).status).toBe(404);
-    expect((await patch('cred_o')).status).toBe(404);
-    expect((await patch('cred_l')).status).toBe(400);
-    expect((await patch('cred_r')).status).toBe(200);
-    expect((await patch('')).status).toBe(200);
-    expect((await on.control('GET', '/world')).body.collections.apps[0]).not.toHaveProperty('imagePullAccountSecretId');
-  });
+      expect((await patch('cred_none')).status).toBe(404);
+      expect((await patch('cred_o')).status).toBe(404);
+      expect((await patch('cred_l')).status).toBe(400);
+      expect((await patch('cred_r')).status).toBe(200);
+      expect((await patch('')).status).toBe(200);
+      expect((await on.control('GET', '/world')).body.collections.apps[0]).not.toHaveProperty(field);
+    },
+  );
 
   it('converts to a Function and back by dockerPreset alone', async () => {
     const on = box();
@@ -360,6 +406,7 @@ describe('PATCH /app', () => {
 
     expect((await on.patch('/app', { appId: 'app_db', dockerPreset: 'CUSTOM' })).status).toBe(400);
     expect((await on.patch('/app', { appId: 'app_web', dockerPreset: 'REDIS' })).status).toBe(400);
+    expect((await on.patch('/app', { appId: 'app_db', buildArgs: 'A=1' })).body).toMatchObject({ port: 5432 });
   });
 
   it('leaves jobs on the settings they had until pending changes are applied', async () => {
@@ -432,22 +479,49 @@ describe('DELETE /app', () => {
   });
 });
 
+describe('an app that is not there', () => {
+  it('is a 404 to read, to change and to delete, and must be named', async () => {
+    const on = box();
+
+    expect((await on.get('/app?appId=none')).status).toBe(404);
+    expect((await on.patch('/app', { appId: 'none', port: 1 })).status).toBe(404);
+    expect((await on.remove('/app?appId=none')).status).toBe(404);
+    expect([await on.get('/app'), await on.remove('/app')].map(({ status }) => status)).toEqual([400, 400]);
+  });
+});
+
 describe('GET /apps and GET /app-envs', () => {
   it('show the fields of the text', async () => {
     const on = box();
+    const created = { createdAt: '2026-01-01T00:00:00.000Z', updatedAt: '2026-01-01T00:00:00.000Z' };
+    await on.post('/app-env/deploy-image', { appEnvId: 'env_web_staging', image: 'x', envVars: { KEY: 'secret' } });
 
     const [app] = (await on.get('/apps')).body.apps;
-    const [environment] = (await on.get('/app-envs')).body.appEnvs;
+    const [environment, staging] = (await on.get('/app-envs')).body.appEnvs;
 
-    expect(app).toMatchObject({ appId: 'app_web', gitProvider: 'GITHUB', isCurrent: true, slug: 'web' });
+    expect(app).toEqual({
+      appId: 'app_web',
+      name: 'web',
+      slug: 'web',
+      gitProvider: 'GITHUB',
+      gitNamespace: 'demo',
+      gitRepo: 'web',
+      dockerPreset: 'CUSTOM',
+      ...created,
+      isCurrent: true,
+    });
     expect(environment).toMatchObject({
       appEnvId: 'env_web_prod',
+      appId: 'app_web',
+      name: 'production',
       cliEnvName: 'web-prod',
       region: 'eu-west',
+      hosts: [expect.any(String)],
       status: 'running',
       resources: { containers: 1, zClouds: 1, cpu: 1, memory: 1024 },
+      ...created,
     });
-    expect(environment).not.toHaveProperty('envVars');
+    expect(staging).not.toHaveProperty('envVars');
   });
 
   it('are narrowed to one app, which must be of the account', async () => {

@@ -1,3 +1,5 @@
+import { expect } from 'vitest';
+
 import type { Reply } from '../../src/simulator/http/exchange.ts';
 import { createSimulator, type Simulator, type SimulatorOptions } from '../../src/simulator/simulator.ts';
 
@@ -30,10 +32,19 @@ export interface Box {
   readonly raw: (request: Parameters<Simulator['handle']>[0]) => Promise<Seen>;
 }
 
-/** Starts a simulator for a test. */
+/** Starts a simulator for a test, which fails on an internal error of it, and on a refused request that changes something. */
 export function box(options: SimulatorOptions = {}): Box {
-  const simulator = createSimulator({ clock: 'virtual', wait: () => Promise.resolve(), ...options });
-  const raw = async (request: Parameters<Simulator['handle']>[0]) => seen(await simulator.handle(request));
+  const simulator = createSimulator({ clock: 'virtual', wait: () => Promise.resolve(), log: fail, ...options });
+  const raw = async (request: Parameters<Simulator['handle']>[0]) => {
+    const before = worldOf(simulator);
+    // A request is handled in this very call: what comes at the same time does not count.
+    const handling = simulator.handle(request);
+    const after = worldOf(simulator);
+    const answer = seen(await handling);
+    const isStruck = after.faults !== before.faults;
+    if (answer.status >= 400 && leavesNothing(request) && !isStruck) expect(after.rest, answer.text).toBe(before.rest);
+    return answer;
+  };
   const call = (method: string) => (path: string, body: unknown, token: string) =>
     raw({
       method,
@@ -60,6 +71,25 @@ export function box(options: SimulatorOptions = {}): Box {
     advance: (ms) => simulator.advance(ms),
     ledger: () => simulator.store.ledger.after(0).map(({ kind }) => kind),
   };
+}
+
+/** What the simulator logs should not happen: the test fails on it. */
+function fail(line: string): never {
+  throw new Error(line);
+}
+
+/** Whether a refusal of this request changes nothing: the deletion of an app that has begun and a reset that fenced its work say so. */
+function leavesNothing({ method, url }: Parameters<Simulator['handle']>[0]): boolean {
+  const [path = ''] = url.split('?');
+  const leavesMarks = ['DELETE /api/public/v1/app', 'POST /api/public/v1/disaster-readiness/reset'];
+  return path.startsWith('/api/') && !leavesMarks.includes(`${method} ${path}`);
+}
+
+/** The faults of a world, which the requests that meet them use up, and everything else in it. */
+function worldOf({ store }: Simulator): { readonly faults: string; readonly rest: string } {
+  const { collections, ...head } = store.head();
+  const { faults, ...others } = collections;
+  return { faults: JSON.stringify(faults), rest: JSON.stringify({ ...head, ...others }) };
 }
 
 function seen(reply: Reply): Seen {

@@ -5,7 +5,7 @@ import { alert, box, type Box, contactPoint } from './box.ts';
 const hook = 'https://hooks.example.com/a';
 const chat = 'https://chat.example.com/v1/x';
 
-async function post(on: Box, type: string, config: unknown, changes: object = {}) {
+async function post(on: Box, type: string | undefined, config: unknown, changes: object = {}) {
   return on.post('/contact-point', { accountId: 'acc_demo', name: 'On call', type, config, ...changes });
 }
 
@@ -38,6 +38,7 @@ describe('POST /contact-point', () => {
     const table = [
       ['chat_webhook_a', { webhookUrl: hook }],
       ['chat_webhook_a', { webhookUrl: hook, channel: '#ops', mentionUsers: ['U1'] }],
+      ['chat_webhook_a', { webhookUrl: hook, mentionUsers: 'U1' }],
       ['chat_webhook_b', { webhookUrl: hook }],
       ['chat_webhook_c', { webhookUrl: chat }],
       ['incident_service', { integrationKey: 'k', severity: 'critical' }],
@@ -68,18 +69,23 @@ describe('POST /contact-point', () => {
       ['chat_webhook_b', { webhookUrl: hook, channel: '#ops' }, 'it has no optional config'],
       ['chat_webhook_c', { webhookUrl: hook }, 'it must be on the chat host'],
       ['chat_webhook_c', { webhookUrl: 'http://chat.example.com/x' }, 'it must be https'],
-      ['incident_service', { integrationKey: '' }, 'the key is required'],
+      ['chat_webhook_a', { webhookUrl: '' }, 'an empty one is none'],
+      ['incident_service', { severity: 'critical' }, 'the key is required'],
+      ['incident_service', { integrationKey: '' }, 'an empty one is none'],
+      ['incident_service', { integrationKey: 7 }, 'the key is a String'],
       ['webhook', { httpMethod: 'POST' }, 'url is required'],
       ['webhook', { url: hook, httpMethod: 'SING' }, 'that is no method'],
       ['email', { addresses: [] }, 'somebody must get it'],
       ['email', { addresses: 'a@example.com' }, 'addresses is an array'],
       ['email', { addresses: ['nobody'] }, 'that is no address'],
       ['pigeon', {}, 'no such type'],
+      [undefined, {}, 'type is required'],
       ['email', 'a@example.com', 'config is an Object'],
       ['email', undefined, 'config is required'],
     ] as const;
 
     for (const [type, config, because] of table) expect((await post(on, type, config)).status, because).toBe(400);
+    expect((await post(on, 'email', { addresses: ['a@example.com'] }, { accountId: undefined })).status).toBe(400);
     expect(on.ledger()).toEqual([]);
   });
 
@@ -131,7 +137,9 @@ describe('GET /contact-points', () => {
     const id = await contactPoint(on);
 
     expect((await on.get(`/contact-point?contactPointId=${id}&showSecrets=yes`)).status).toBe(400);
-    expect((await on.get(`/contact-point?contactPointId=${id}&showSecrets=false`)).body).not.toHaveProperty('config');
+    const hidden = await on.get(`/contact-point?contactPointId=${id}&showSecrets=false`);
+    expect(hidden).toMatchObject({ status: 200, body: { contactPointId: id } });
+    expect(hidden.body).not.toHaveProperty('config');
     expect((await on.get('/contact-point?contactPointId=cp_none')).status).toBe(404);
     expect((await on.get('/contact-point')).status).toBe(400);
   });
@@ -148,6 +156,7 @@ describe('PATCH /contact-point', () => {
 
     expect((await on.get(`/contact-point?contactPointId=${id}`)).body).toMatchObject({
       name: 'New',
+      createdAt: '2026-01-01T00:00:00.000Z',
       updatedAt: '2026-01-01T00:00:01.000Z',
     });
     expect(await configOf(on, id)).toEqual({ url: hook, username: 'v', password: 'p' });
@@ -188,7 +197,9 @@ describe('PATCH /contact-point', () => {
     expect((await on.patch('/contact-point', { contactPointId: id, config: { webhookUrl: hook } })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: id, config: { channel: 'x' } })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: id, config: [] })).status).toBe(400);
-    expect((await on.patch('/contact-point', { contactPointId: id, name: '' })).status).toBe(400);
+    for (const name of ['', 'x'.repeat(51)]) {
+      expect((await on.patch('/contact-point', { contactPointId: id, name })).status).toBe(400);
+    }
     expect((await on.patch('/contact-point', { name: 'x' })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: 'cp_none' })).status).toBe(404);
     expect(await configOf(on, id)).toEqual({ webhookUrl: chat });
@@ -211,15 +222,17 @@ describe('PATCH /contact-point', () => {
 describe('DELETE /contact-point', () => {
   it('is refused while an alert uses it, with error and details under every form of errors', async () => {
     const on = box();
-    await alert(on);
-    const [{ contactPointId }] = (await on.get('/contact-points?accountId=acc_demo')).body.contactPoints;
+    const contactPointId = await contactPoint(on);
+    await alert(on, { contactPointIds: [contactPointId] });
+    expect((await on.remove(`/contact-point?contactPointId=${contactPointId}`)).status).toBe(400);
+    await alert(on, { contactPointIds: [contactPointId] });
 
     for (const form of ['error', 'message', 'nested', 'text', 'empty']) {
       await on.readings({ 'errors.body': form, 'rejection.status': '422' });
       const { status, body } = await on.remove(`/contact-point?contactPointId=${contactPointId}`);
       expect(status).toBe(422);
       expect(typeof body.error).toBe('string');
-      expect(body.details).toContain('1');
+      expect(body.details).toMatch(/\b2\b/);
     }
   });
 
@@ -230,6 +243,7 @@ describe('DELETE /contact-point', () => {
     expect(Object.keys((await on.remove(`/contact-point?contactPointId=${id}`)).body)).toEqual(['message']);
     expect((await on.get(`/contact-point?contactPointId=${id}`)).status).toBe(404);
     expect((await on.remove(`/contact-point?contactPointId=${id}`)).status).toBe(404);
+    expect((await on.remove('/contact-point')).status).toBe(400);
   });
 });
 
@@ -246,7 +260,8 @@ describe('where a contact point is deployed', () => {
     on.advance(1999);
     expect(await regionsOf(on)).toEqual([]);
     on.advance(1);
-    expect(await regionsOf(on)).toEqual(['eu-west']);
+    const [point] = (await on.get('/contact-points?accountId=acc_demo')).body.contactPoints;
+    expect(point.dashboardDeployments).toEqual([{ region: 'eu-west', dashboardContactPointUid: expect.any(String) }]);
   });
 
   it('is everywhere or nowhere when the reading says so', async () => {

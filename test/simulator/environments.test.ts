@@ -51,10 +51,19 @@ describe('naming an environment', () => {
 describe('every deployment', () => {
   it('answers with success, message and an environment that is UPDATING', async () => {
     const on = box();
-    for (const action of ['deploy-image', 'redeploy', 'stop', 'start']) {
-      const { body } = await on.post(`/app-env/${action}`, { ...web, image: 'x:2' });
-      expect(body).toMatchObject({ success: true, appEnv: { ...web, name: 'production', status: 'UPDATING' } });
-      expect(typeof body.message).toBe('string');
+    const appEnv = { ...web, name: 'production', status: 'UPDATING' };
+    const rest = { 'deploy-image': { contentId: expect.any(String) }, rollback: { rollbackInfo: expect.any(Object) } };
+    for (const action of ['deploy-image', 'rollback', 'redeploy', 'stop', 'stop', 'start'] as const) {
+      const { body } = await on.post(`/app-env/${action}`, {
+        ...web,
+        ...(action === 'deploy-image' && { image: 'x:2' }),
+      });
+      expect(body).toEqual({
+        success: true,
+        message: expect.any(String),
+        appEnv,
+        ...(action in rest && rest[action as keyof typeof rest]),
+      });
     }
   });
 
@@ -188,7 +197,8 @@ describe('the startup override', () => {
 
   it('means a shell with a new command, even over a saved direct mode', async () => {
     const on = box();
-    await deploys(on, { startupConfig: { command: 'serve', shell: false, args: ['-v'] } });
+    expect(await deploys(on, { startupConfig: { command: 'serve', shell: false, args: ['-v'] } })).toBe(200);
+    expect((await hidden(on)).startupConfig).toEqual({ command: 'serve', shell: false, args: ['-v'] });
     await deploys(on, { startupConfig: { command: 'serve --fast' } });
 
     expect((await hidden(on)).startupConfig).toMatchObject({ command: 'serve --fast', shell: true });
@@ -285,6 +295,7 @@ describe('POST /app-env/build', () => {
     expect((await on.post('/app-env/build', { ...web, isRebuild: true, fromContentId })).status).toBe(200);
     expect((await hashes(on))[1].buildHash).toBe(buildHash);
     expect((await on.post('/app-env/build', { ...web, forceNewBuild: 1 })).status).toBe(400);
+    expect((await on.post('/app-env/build', { ...web, isRebuild: 1 })).status).toBe(400);
   });
 });
 
@@ -363,7 +374,15 @@ describe('environments made in the console', () => {
     const on = box();
     const { appEnvId } = (await create(on, {})).body;
 
-    expect(await hidden(on, appEnvId)).toMatchObject({ status: 'stopped', deployed: false, contents: [] });
+    expect(await hidden(on, appEnvId)).toMatchObject({
+      status: 'stopped',
+      deployed: false,
+      contents: [],
+      currentContentId: null,
+      startupConfig: null,
+      functionConfig: null,
+      envVars: {},
+    });
     const running = (await create(on, { name: 'r', status: 'running' })).body.appEnvId;
     expect(await hidden(on, running)).toMatchObject({ deployed: true, versions: 1 });
   });

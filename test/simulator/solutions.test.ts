@@ -41,7 +41,7 @@ describe('POST /solutions', () => {
 
     const { body } = await on.post('/solutions', queue);
 
-    expect(body.components).toHaveLength(3);
+    expect(body.components.map(({ name }: { name: string }) => name)).toEqual(['queue', 'worker', 'api']);
     for (const { appId, appEnvId } of body.components) {
       expect((await on.get(`/app?appId=${appId}`)).status).toBe(200);
       expect((await on.get(`/app-envs?appId=${appId}`)).body.appEnvs).toMatchObject([{ appEnvId, region: 'eu-west' }]);
@@ -133,6 +133,9 @@ describe('POST /solutions', () => {
       [{ ...queue, solutionSlug: 'none' }, 404],
       [{ ...queue, region: 'none' }, 404],
       [{ ...queue, accountId: 'none' }, 404],
+      [{ ...queue, accountId: undefined }, 400],
+      [{ ...queue, solutionSlug: undefined }, 400],
+      [{ ...queue, region: undefined }, 400],
       [{ ...queue, appName: undefined }, 400],
       [{ ...queue, appName: 5 }, 400],
       [{ ...agent, inputs: [] }, 400],
@@ -207,6 +210,7 @@ describe('the sandbox agent', () => {
     expect(after).toMatchObject({ status: 'updating', versions: 2, resources: before.resources });
     expect(after.contents[1].image).toBe('svc/sandbox-agent:2');
     expect(await appCount(on)).toBe(6);
+    expect((await on.post('/solutions', again)).status).toBe(200);
   });
 
   it('allocates nothing for an app whose deletion has begun', async () => {

@@ -42,11 +42,30 @@ describe('the control surface', () => {
       await on.control('DELETE', '/clock'),
       await on.control('POST', '/clock/advance', { ms: 'x' }),
       await on.control('POST', '/accounts', {}),
-      await on.control('PATCH', '/accounts/none', { name: 'x' }),
     ];
 
-    expect(answers.map(({ status }) => status)).toEqual([404, 405, 400, 400, 404]);
+    expect(answers.map(({ status }) => status)).toEqual([404, 405, 400, 400]);
     for (const { body } of answers) expect(Object.keys(body)).toEqual(['error']);
+  });
+
+  it.each([
+    ['PATCH', ['accounts', 'tokens', 'environments', 'apps', 'contact-points', 'regions', 'configurations']],
+    ['DELETE', ['tokens', 'environments', 'faults']],
+    ['GET', ['environments']],
+  ])('answers 404 where there is nothing to %s', async (method, paths) => {
+    const on = box();
+    for (const path of paths) {
+      const answer = await on.control(method, `/${path}/none`, method === 'PATCH' ? {} : undefined);
+      expect([path, answer.status, Object.keys(answer.body)]).toEqual([path, 404, ['error']]);
+    }
+  });
+
+  it.each([
+    [{ metric: 'disk', value: 1 }, 400],
+    [{ metric: 'cpu_percent', value: 'high' }, 400],
+    [{ appEnvId: 'env_none', metric: 'cpu_percent', value: 1 }, 404],
+  ])('takes no metric like %j', async (metric, status) => {
+    expect(await box().control('POST', '/metrics', { appEnvId: 'env_web_prod', ...metric })).toMatchObject({ status });
   });
 
   it('answers 409 where a body names an id that exists', async () => {
@@ -74,6 +93,7 @@ describe('the control surface', () => {
       .body;
 
     expect((await on.get('/apps', token)).body).toEqual({ apps: [] });
+    expect((await on.post('/app', { accountId, name: 'first', port: 80 }, token)).status).toBe(200);
     const path = `/member/env-access?accountId=${accountId}&membershipId=${membershipIds[0]}`;
     expect((await on.get(path, token)).status).toBe(200);
     await on.control('PATCH', `/tokens/${token}`, { scopes: [] });
@@ -134,8 +154,10 @@ describe('the ledger', () => {
     await on.remove(`/contact-point?contactPointId=${id}`);
     await on.remove(`/contact-point?contactPointId=${id}`);
 
-    const { items } = (await on.control('GET', '/ledger')).body;
+    const { status, body } = await on.control('GET', '/ledger');
+    const { items } = body;
 
+    expect(status).toBe(200);
     expect(items[0]).toEqual({
       seq: 1,
       at: '2026-01-01T00:00:00.000Z',

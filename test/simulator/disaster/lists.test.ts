@@ -377,11 +377,12 @@ describe('a list', () => {
       memberships: [{ accountId: 'acc_demo', role: 'admin' }],
     });
 
-    for (const name of ['sources', 'configurations']) {
+    for (const name of ['sources', 'configurations', 'points']) {
       expect((await at.list(name, {}, 'writer')).status).toBe(403);
       expect((await at.list(name, {}, 'demo-foreign')).status).toBe(403);
       expect((await at.get(`/disaster-readiness/${name}`)).status).toBe(400);
     }
+    expect((await at.list('points')).status).toBe(400);
   });
 
   it('shows a restricted member only the environments of their own', async () => {

@@ -19,10 +19,11 @@ describe('an enrollment', () => {
   it('waits for a region that is down', async () => {
     const at = setting();
     const { configurationId } = await at.configureOne();
-    await at.tell(configurationId, { failSteps: 1 });
-    at.advance(SETTLED);
+    await at.control('PATCH', '/regions/us-east', { up: false });
+    at.advance(HOUR);
     const waiting = await at.configuration(configurationId);
 
+    await at.control('PATCH', '/regions/us-east', { up: true });
     at.advance(10 * MINUTE);
 
     expect(waiting.readiness.state).toBe('preparing');
@@ -66,17 +67,6 @@ describe('snapshots', () => {
 
     expect(await at.configuration(configurationId)).toMatchObject({ nextSnapshotAt });
     expect((await at.points(configurationId)).body.items).toHaveLength(4);
-  });
-
-  it('pause while an activation runs', async () => {
-    const at = setting();
-    const configurationId = await at.protect({ snapshotIntervalMs: 5 * MINUTE });
-    await at.activate(configurationId);
-    await at.tell(configurationId, { failSteps: 10 });
-
-    at.advance(15 * MINUTE);
-
-    expect((await at.points(configurationId)).body.items).toHaveLength(1);
   });
 });
 

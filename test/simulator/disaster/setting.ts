@@ -1,4 +1,4 @@
-import { createSimulator } from '../../../src/simulator/simulator.ts';
+import { box } from '../box.ts';
 
 /** An object of a request or an answer. */
 export type Fields = Record<string, unknown>;
@@ -94,14 +94,9 @@ export const SETTLED = 60_000;
 /** What a warm protection needs. */
 export const WARM = { mode: 'warm', target: { envName: 'standby', createNewApp: false } };
 
-/** What the simulator logs should not happen: the test fails on it. */
-function fail(line: string): never {
-  throw new Error(line);
-}
-
 /** A simulator on a virtual clock, and how to send it something. */
-function wire(readings: Fields = {}) {
-  const simulator = createSimulator({ clock: 'virtual', readings, log: fail });
+function wire(readings: Fields) {
+  const on = box({ readings });
 
   async function send<Body = Fields>(method: string, url: string, body?: unknown, token?: string): Promise<Seen<Body>> {
     const headers = {
@@ -109,10 +104,10 @@ function wire(readings: Fields = {}) {
       ...(token === undefined ? {} : { authorization: token }),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     };
-    const text = body === undefined ? {} : { body: JSON.stringify(body) };
-    const reply = await simulator.handle({ method, url, headers, ...text });
-    if (reply.kind !== 'answered') throw new Error(`no answer but ${reply.kind}`);
-    return { status: reply.status, body: JSON.parse(reply.body === '' ? '{}' : reply.body) as Body };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const { kind, status, text } = await on.raw({ method, url, headers, ...sent });
+    if (kind !== 'answered') throw new Error(`no answer but ${kind}`);
+    return { status, body: JSON.parse(text === '' ? '{}' : text) as Body };
   }
 
   const api = '/api/public/v1';
@@ -123,8 +118,8 @@ function wire(readings: Fields = {}) {
     get: <Body = Fields>(path: string, query: Readonly<Record<string, string>> = {}, token = 'demo-admin') =>
       send<Body>('GET', `${api}${path}?${new URLSearchParams(query).toString()}`, undefined, token),
     control: <Body = Fields>(method: string, path: string, body?: unknown) => send<Body>(method, `/_sim${path}`, body),
-    advance: (ms: number) => simulator.advance(ms),
-    now: () => simulator.now(),
+    advance: on.advance,
+    now: () => on.simulator.now(),
   };
 }
 

@@ -112,19 +112,6 @@ describe('validate', () => {
     expect(await at.ledger('environment.created')).toEqual([]);
     expect(await at.ledger('app.created')).toEqual([]);
   });
-
-  it('needs an admin with svc:write:deploy', async () => {
-    const at = setting();
-    const configurationId = await at.protect();
-    const body = { ...at.account, configurationId, expectedGeneration: 1, requestId: 'r' };
-
-    const statuses = [];
-    for (const token of ['nobody', 'demo-environment', 'demo-readonly', 'demo-member', 'demo-foreign']) {
-      statuses.push((await at.post('validate', body, token)).status);
-    }
-
-    expect(statuses).toEqual([401, 401, 403, 403, 403]);
-  });
 });
 
 describe('a retry of validate', () => {
