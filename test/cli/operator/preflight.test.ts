@@ -14,9 +14,15 @@ const plans = {
   title: 'kubeconfig x',
 } as const;
 
+const supported = () => Promise.resolve({ text: 'v1.33.0', supported: true });
+
+/** A cluster of a version in which the operator is not installed. */
+function clusterOf(serverVersion: () => Promise<ServerVersion>) {
+  return Object.assign(new MemoryKube(new MemoryCluster(new VirtualClock())), { serverVersion });
+}
+
 function problemWith(serverVersion: () => Promise<ServerVersion>): Promise<string | undefined> {
-  const api = Object.assign(new MemoryKube(new MemoryCluster(new VirtualClock())), { serverVersion });
-  return preflight(api, plans);
+  return preflight(clusterOf(serverVersion), plans);
 }
 
 describe('before the operator starts', () => {
@@ -29,13 +35,24 @@ describe('before the operator starts', () => {
   });
 
   it('has nothing against a version that is supported', async () => {
-    const version = { text: 'v1.33.0', supported: true };
-
-    expect(await problemWith(() => Promise.resolve(version))).toBeUndefined();
+    expect(await problemWith(supported)).toBeUndefined();
   });
 
   it('does not mind that the version may not be read, or is not said', async () => {
     for (const reason of ['forbidden', 'unavailable', 'notFound'] as const)
       expect(await problemWith(() => Promise.reject(new KubeError(reason, 'no')))).toBeUndefined();
+  });
+
+  it.each([
+    ['list', 'notFound', 'install them: kubectl apply -f crds/'],
+    ['list', 'forbidden', 'this user is not allowed to list secrets in all namespaces'],
+    ['get', 'forbidden', 'this user is not allowed to get leases in namespace apphosting-system'],
+    ['list', 'unauthorized', 'kubeconfig x: the cluster does not accept the credentials of the operator; renew'],
+    ['list', 'unavailable', 'kubeconfig x: the cluster cannot be used: '],
+  ] as const)('is told what to do where a %s ends with %s', async (verb, outcome, told) => {
+    const api = clusterOf(supported);
+    api.inject({ verb, effect: 'before', outcome });
+
+    expect(await preflight(api, plans)).toContain(told);
   });
 });

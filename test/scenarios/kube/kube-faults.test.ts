@@ -4,7 +4,7 @@ import { temporaryFolder } from '../../../src/sandbox/data-folder.ts';
 import type { KubeObject } from '../../../src/engine/ports.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { LeaseElection, leaseResource } from '../../../src/kube/lease.ts';
-import { type ListReason, Reflector } from '../../../src/kube/reflector.ts';
+import { Reflector } from '../../../src/kube/reflector.ts';
 import { present, thing, things } from '../../kube/example.ts';
 import { CollectedLog } from '../../support/collected-log.ts';
 import { realClock, realEntropy } from '../../support/real-time.ts';
@@ -15,7 +15,6 @@ interface Scene {
   readonly namespace: string;
   readonly admin: KubeClient;
   readonly reflector: Reflector;
-  readonly lists: ListReason[];
   readonly log: CollectedLog;
   readonly rewinds: () => number;
   readonly create: (name: string) => Promise<KubeObject>;
@@ -23,7 +22,6 @@ interface Scene {
   readonly noticed: () => Promise<void>;
   /** Whether the reflector holds exactly what is there. */
   readonly agrees: () => Promise<boolean>;
-  readonly copy: string;
 }
 
 /** What the tests of this file break, one after the other. */
@@ -35,7 +33,7 @@ beforeAll(async () => {
 
 afterAll(() => plane.stop());
 
-/** A namespace with one object, a reflector that watches it, and a copy of the control plane's data as of then. */
+/** A namespace with one object, and a reflector that watches it. */
 async function aScene(): Promise<Scene> {
   const admin = await kubeAt(plane.kubeconfigPath);
   onTestFinished(() => admin.close());
@@ -46,7 +44,6 @@ async function aScene(): Promise<Scene> {
   const create = (name: string): Promise<KubeObject> => admin.create(things, namespace, thing(name));
   await create('one');
   const log = new CollectedLog();
-  const lists: ListReason[] = [];
   let rewinds = 0;
   const reflector = new Reflector({
     api,
@@ -58,7 +55,6 @@ async function aScene(): Promise<Scene> {
     pace: { backoff: { firstMs: 200, longestMs: 2_000, forgetMs: 120_000 } },
     onEvent: () => undefined,
     onRewind: () => (rewinds += 1),
-    onList: (reason) => lists.push(reason),
   });
   onTestFinished(() => reflector.stop());
   reflector.start();
@@ -73,11 +69,7 @@ async function aScene(): Promise<Scene> {
     return versions(reflector.values()) === versions(items);
   };
   const noticed = () => eventually('it has noticed', async () => reflector.problem() !== undefined);
-  const folder = await temporaryFolder('tests');
-  onTestFinished(folder.release);
-  const copy = join(folder.dir, 'copy');
-  await plane.copyEtcd(copy);
-  return { namespace, admin, reflector, lists, log, rewinds: () => rewinds, create, noticed, agrees, copy };
+  return { namespace, admin, reflector, log, rewinds: () => rewinds, create, noticed, agrees };
 }
 
 function succeeds(call: Promise<unknown>): Promise<boolean> {
@@ -88,21 +80,6 @@ function succeeds(call: Promise<unknown>): Promise<boolean> {
 }
 
 describe('the reflector on a control plane that fails', () => {
-  it('notices that etcd was restored from an older copy, and goes on in the new world', async () => {
-    const { copy, create, rewinds, lists, agrees } = await aScene();
-    for (let at = 0; at < 300; at += 1) await create(`lost-${at}`);
-    await eventually('it agrees', agrees);
-
-    await plane.restoreEtcd(copy);
-
-    await eventually('it heard of it', async () => rewinds() === 1);
-    await eventually('it agrees', agrees);
-    expect(lists).toEqual(['start', 'rewind']);
-    await create('next');
-    await eventually('it agrees', agrees);
-    expect(rewinds()).toBe(1);
-  });
-
   it('notices a restore by one lost edit, and the lease by itself, though the cluster has overtaken them', async () => {
     const { namespace, admin, rewinds, agrees } = await aScene();
     let told = 0;

@@ -2,9 +2,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import type { KubeObject, Resource } from '../../../src/engine/ports.ts';
 import type { KubeClient } from '../../../src/kube/client/client.ts';
 import { EventPublisher, eventResource } from '../../../src/kube/events.ts';
-import { KubeMaterial, secretResource } from '../../../src/kube/material.ts';
 import { Reflector } from '../../../src/kube/reflector.ts';
-import { KubeObjectWriter } from '../../../src/kube/object-writer.ts';
 import { present, thing, things } from '../../kube/example.ts';
 import { CollectedLog } from '../../support/collected-log.ts';
 import { realClock, realEntropy } from '../../support/real-time.ts';
@@ -83,59 +81,6 @@ describe('the reflector', () => {
     expect(seen).toEqual(new Map(items.map((o) => [o.metadata.name, o.metadata.resourceVersion])));
     expect(log.bugs).toEqual([]);
   });
-
-  it('ends in time though a watch is open', async () => {
-    const reflector = new Reflector({ ...common, api, resource: things, onEvent: () => undefined });
-    reflector.start();
-    await reflector.synced;
-
-    const before = performance.now();
-    await reflector.stop();
-
-    // By itself a watch ends after minutes.
-    expect(performance.now() - before).toBeLessThan(60_000);
-  });
-});
-
-describe('the object writer', () => {
-  const writerOf = () => new KubeObjectWriter({ ...common, api, resourceOf: () => things });
-
-  it('writes over what it saw, once', async () => {
-    const writer = writerOf();
-    const made = await witness.create(things, namespace.name, thing('status'));
-
-    const written = await writer.writeStatus(made, { phase: 'Ready', list: [1, { a: undefined, b: 2 }] });
-
-    expect(written.is).toBe('written');
-    const live = present(await witness.get(things, namespace.name, 'status'));
-    expect(await writer.writeStatus(live, { phase: 'Ready', list: [1, { b: 2 }] })).toEqual({
-      is: 'written',
-      object: live,
-    });
-    expect((await writer.writeStatus(made, { phase: 'Other' })).is).toBe('conflict');
-    await witness.delete(things, namespace.name, 'status');
-    expect((await writer.writeStatus(live, { phase: 'Other' })).is).toBe('gone');
-  });
-
-  it('commits an id against a writer who is always faster, and never into a namesake', async () => {
-    const writer = writerOf();
-    const made = await witness.create(things, namespace.name, thing('id'));
-    let busy = true;
-    const rival = (async () => {
-      for (let size = 0; busy; size += 1) await edit(things, 'id', () => ({ spec: { size } }));
-    })();
-
-    const committed = await writer.commitStatus(made, () => ({ id: 'env-1' }));
-    busy = false;
-    await rival;
-
-    expect(committed.is).toBe('written');
-    expect((await witness.get(things, namespace.name, 'id'))?.status).toEqual({ id: 'env-1' });
-    await witness.delete(things, namespace.name, 'id');
-    await witness.create(things, namespace.name, thing('id'));
-    expect((await writer.commitStatus(made, () => ({ id: 'env-1' }))).is).toBe('gone');
-    expect((await witness.get(things, namespace.name, 'id'))?.status).toBeUndefined();
-  });
 });
 
 describe('events', () => {
@@ -175,41 +120,5 @@ describe('events', () => {
 
     const { items } = await api.list(eventResource, { namespace: 'default', limit: 500 });
     expect(items.some(({ metadata }) => metadata.name.startsWith(`${namespace.name}.`))).toBe(true);
-  });
-});
-
-describe('Secrets', () => {
-  it('are read as they are now, with one request for many askers, and changes are told', async () => {
-    const changes: string[] = [];
-    const material = new KubeMaterial({
-      ...common,
-      api,
-      watch: 'on',
-      namespace: namespace.name,
-      isUsed: () => true,
-      onChanged: ({ kind, name }) => changes.push(`${kind} ${name}`),
-    });
-    onTestFinished(() => material.stop());
-    const secret = (token: string): object => ({
-      apiVersion: 'v1',
-      kind: 'Secret',
-      metadata: { name: 'credentials' },
-      data: { token: Buffer.from(token).toString('base64') },
-    });
-    await witness.create(secretResource, namespace.name, secret('first'));
-    material.start();
-    await Promise.all(material.reflectors.map(({ synced }) => synced));
-    const read = async (): Promise<string | undefined> =>
-      (await material.secret(namespace.name, 'credentials'))?.get('token')?.reveal();
-
-    expect(await Promise.all([read(), read(), read()])).toEqual(['first', 'first', 'first']);
-    await witness.replace(secretResource, namespace.name, 'credentials', secret('second'));
-    await eventually('the change is told', async () => changes.includes('Secret credentials'));
-    expect(await read()).toBe('second');
-    await witness.delete(secretResource, namespace.name, 'credentials');
-    await eventually('the deletion is told', async () => changes.length >= 2);
-    expect(await material.secret(namespace.name, 'credentials')).toBeUndefined();
-    const kept = [...material.reflectors].flatMap((reflector) => [...reflector.values()]);
-    expect(JSON.stringify(kept)).not.toContain(Buffer.from('second').toString('base64'));
   });
 });
