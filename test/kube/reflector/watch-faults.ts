@@ -13,7 +13,7 @@ export function line(type: string, object: object): string {
 }
 
 /** A line that only says how far the watch is. */
-export function bookmark(resourceVersion: number): string {
+function bookmark(resourceVersion: number): string {
   return line('BOOKMARK', { kind: 'Thing', metadata: { resourceVersion: String(resourceVersion) } });
 }
 
@@ -61,7 +61,7 @@ export interface Script {
 
 /** What is there at first, and what comes. */
 export const one = wire('one', 10);
-export const two = wire('two', 20);
+const two = wire('two', 20);
 
 /**
  * The ways in which the informer of the stock client was seen to die or to lose an event, as they come over HTTP. What only the order of
