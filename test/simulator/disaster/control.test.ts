@@ -65,21 +65,6 @@ describe('a configuration told through the control surface', () => {
     expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
   });
 
-  it('uses up one failing step at a time', async () => {
-    const at = setting();
-    const configurationId = await at.protect();
-    await at.activate(configurationId);
-    await at.tell(configurationId, { setPhase: 'starting', failSteps: 2 });
-
-    await at.tell(configurationId, { nextPhase: true });
-    await at.tell(configurationId, { nextPhase: true });
-    const failed = await at.configuration(configurationId);
-    await at.tell(configurationId, { nextPhase: true });
-
-    expect(failed.activeOperation).toMatchObject({ phase: 'starting', failedSteps: 2 });
-    expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
-  });
-
   it('goes from promoted over handing over to succeeded', async () => {
     const at = setting();
     const configurationId = await at.protect();

@@ -53,16 +53,6 @@ describe('discard-activation', () => {
     }
   });
 
-  it('is rejected when the activation is live', async () => {
-    const at = setting();
-    const configurationId = await at.protect();
-    const operationId = await at.activate(configurationId);
-    at.advance(SETTLED);
-
-    expect((await at.discard(configurationId, operationId)).status).toBe(400);
-    expect(await at.ledger('discard.accepted')).toEqual([]);
-  });
-
   it('is rejected when the activation became live after many failed steps', async () => {
     const at = setting();
     const { configurationId, operationId } = await failing(at, 8, 'starting');

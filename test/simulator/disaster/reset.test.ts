@@ -172,15 +172,6 @@ describe('reset during an activation', () => {
     expect([during.status, after.status]).toEqual([400, 200]);
   });
 
-  it('is refused while a warm one does not fail', async () => {
-    const at = setting();
-    const configurationId = await at.protect(WARM);
-    await at.activate(configurationId, { target: WARM.target });
-    await at.tell(configurationId, { setPhase: 'promoting' });
-
-    expect((await at.reset()).status).toBe(400);
-  });
-
   it('ends a warm one that fails before promotion', async () => {
     const at = setting();
     const configurationId = await at.protect(WARM);
