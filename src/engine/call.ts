@@ -425,9 +425,11 @@ type Interpretation =
 /**
  * Decides what the outcome of a call means: which remembered values change, and what status reports.
  *
- * If the call was certainly not carried out, its journal entry is removed. Values that were changed for the time of the
- * call (`whileInFlight`) are changed back to their earlier values (`before`). If the outcome is unknown, the journal entry
- * and the changed values stay, so that the next step reads the service before it acts.
+ * After a success, or if the call was certainly not carried out, removes the journal entry and changes the values that
+ * were changed for the time of the call (`whileInFlight`) back to their earlier values (`before`); a success then adds
+ * what the call brought. If the outcome is unknown, the journal entry and the changed values stay, so that the next step
+ * reads the service before it acts. A conflict (409) counts as unknown if there is a journal entry, unless the kind says
+ * otherwise. A 404 to a deletion counts as a success.
  *
  * A resumed call repeats an earlier try, which may have been carried out. So after a resumed call, only a success
  * removes the journal entry here. After a refusal, the next step reads the service once more. If nothing was sent, the

@@ -1,7 +1,7 @@
 import type { Clock, Entropy } from '../base/time.ts';
 import type { KubeApi, Log } from '../engine/ports.ts';
 
-/** The Kubernetes API, the clock, randomness and the log, which every part of `src/kube` needs. */
+/** The Kubernetes API, the clock, randomness and the log, which most parts of `src/kube` need. */
 export interface KubeMeans {
   readonly api: KubeApi;
   readonly clock: Clock;

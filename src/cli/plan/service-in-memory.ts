@@ -429,7 +429,7 @@ function answerOf(item: Item | undefined): Answer {
   return item === undefined ? { status: 404, body: { message: 'not found' } } : done(item);
 }
 
-/** Finds the type of item that an endpoint of the service reads or changes. */
+/** Finds the type of item that a call to an endpoint changes; undefined if the plan does not track that type. */
 function shelfOf(endpoint: string): ShelfName | undefined {
   const [, path = ''] = endpoint.split(' ');
   if (path === '/app-env/alert' || path.startsWith('/alert')) return 'alert';

@@ -78,7 +78,7 @@ export function usedByAlertsOf(body: unknown): number | undefined {
   return count === undefined ? undefined : Number(count);
 }
 
-/** The fields of an alert that a user sets. */
+/** The fields that the requests to create and to change an alert have in common. */
 const settings = {
   name: Text,
   description: AnyText.exactOptional(),

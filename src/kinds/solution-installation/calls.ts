@@ -1,6 +1,6 @@
 /**
- * Sends the calls that install, complete and upgrade a solution. These calls must not happen twice, so this file also
- * decides what follows when the outcome of a call is unknown.
+ * Decides on the calls that install, complete and upgrade a solution, and on what follows when the outcome of such a call
+ * is unknown. Repeating these calls does harm.
  *
  * Why: docs/design/deployments.md#solutions
  */

@@ -99,8 +99,8 @@ export interface Call<Facts = unknown> {
    */
   readonly confirm?: 'live';
   /**
-   * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown. If
-   * the call was certainly not carried out, the earlier values are restored.
+   * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown. Then
+   * the earlier values are restored; after a success, `committed` says which values change.
    */
   readonly whileInFlight?: Partial<Memory<Facts>>;
   /**

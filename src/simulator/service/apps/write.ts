@@ -197,7 +197,8 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
 }
 
 /**
- * Fails if the API does not allow this change of preset. A request that converts an app to or from a Function may contain no other change.
+ * Fails if the API does not allow this change of an app's preset, or of `useImage` of a Function. A request that converts an app to or from
+ * a Function may change only `dockerPreset`, and every environment of the app must be able to run with the new preset.
  */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;

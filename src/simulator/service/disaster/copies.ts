@@ -206,8 +206,8 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
   return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
 }
 
-// A control request (/_sim) can set the readiness of a configuration. This readiness replaces the computed one until a new snapshot,
-// validation or applied change.
+// The next functions handle a readiness that a control request (/_sim) has set. It replaces the computed readiness until the next snapshot
+// or the next change of settings. A completed validation or an applied change also removes it, unless it excuses a missed RPO target.
 
 /**
  * True if the reason of a readiness excuses a missed RPO target for up to 12 hours. Two reasons do: a full copy is running

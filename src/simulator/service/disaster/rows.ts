@@ -37,10 +37,10 @@ export function callId(accountId: string, requestId: string): string {
   return JSON.stringify([accountId, requestId]);
 }
 
-/** The name of the timer that fires when the next scheduled action of a configuration is due. */
+/** The kind of the timers that fire when the next scheduled action of a configuration is due. */
 export const DUE = 'disaster.due';
 
-/** The name of the timer that fires when the retention of a disk ends. The timer stays even if the configuration is deleted. */
+/** The kind of the timers that fire when the retention of a disk ends. Such a timer stays even if the configuration is deleted. */
 export const DISK_DUE = 'disaster.diskDue';
 
 /** Finds a disaster-readiness configuration by its id, together with its recovery points. */
