@@ -61,7 +61,7 @@ const waiting = {
   InProgress: byItself,
   OperationInProgress:
     'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. The request is then sent by itself.',
-  ClockUnsure: 'Correct the clock of the node, for example with NTP. The message says which clocks differ.',
+  ClockUnsure: 'Correct the clock of the node, for example with NTP.',
   CleanupPending: 'Nothing to do: wait until the service has finished its clean-up.',
 } as const satisfies Remedies;
 

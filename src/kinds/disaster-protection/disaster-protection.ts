@@ -205,7 +205,7 @@ function correct(
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
   const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; the operator does not correct this drift for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; the operator no longer corrects it until the spec or the annotation reconcile-at changes`;
     return { is: 'stall', reason: 'Contested', message };
   }
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {

@@ -108,7 +108,7 @@ const JobConfig = fields('The command and the limits of a job; allowed only with
     {
       settingName: text('The name of the concurrency setting in the service.', { min: 1, max: 128 }),
       value: text(
-        'The value of the setting. A value that consists of digits is sent as a number; true and false are sent as booleans.',
+        'The value of the setting. A value of 1 to 15 digits is sent as a number, true and false as booleans, anything else as text.',
         { min: 1, max: 256 },
       ),
     },

@@ -180,13 +180,14 @@ function vanished(pass: ActivationPass, seen: SeenProtection): ActivationStep {
       ? `the service no longer lists the configuration, so the result of ${name} is not known; check in the service whether environment "${namesOf(pass.spec).envName}" is live`
       : `the service is no longer working on ${name}, but shows no result`;
   const apartMs = endedAt === undefined ? pass.horizonMs : undefined;
-  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', `${message}; a second read confirms this`, apartMs);
+  const unproven = `${message}; this counts only if a second read shows the same`;
+  const unsure = provenTwice(pass, seen.snapshot, 'InProgress', unproven, apartMs);
   if (unsure !== undefined) return unsure;
   const again = 'to try again, create a new RecoveryActivation with a higher spec.attempt';
-  const said = outcome === undefined ? '' : `; the service says: ${outcome}; ${again}`;
+  const said = outcome === undefined ? '' : `; the service says: ${outcome}`;
   // The activation may have made the environment live before the configuration was removed. So the outcome is unknown.
   if (seen.configuration === undefined) return ended(pass, never('UnknownState', message));
-  return ended(pass, never('OperationFailed', `${message}${said}`));
+  return ended(pass, never('OperationFailed', `${message}${said}; it counts as failed; ${again}`));
 }
 
 const promotion = about('Promoted');

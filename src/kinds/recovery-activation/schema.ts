@@ -44,7 +44,9 @@ export const RecoveryActivationSpec = recovery.once(
       validUntil: moment(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
-      afterOperationId: serviceId('The operation id of the last activation. Required to activate again.').optional(),
+      afterOperationId: serviceId(
+        'The operation id of the last activation of this configuration. Required to activate again, unless the service shows that the last one failed or was canceled; raise attempt then.',
+      ).optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
         { min: 1, max: 1000 },

@@ -18,6 +18,6 @@ export function leaveDrift(
     };
   }
   if (!contested.has(field)) return undefined;
-  const message = `somebody else keeps changing ${what}; the operator does not correct this drift for now`;
+  const message = `somebody else keeps changing ${what}; the operator no longer corrects it until the spec or the annotation reconcile-at changes`;
   return { is: 'stall', reason: 'Contested', message };
 }

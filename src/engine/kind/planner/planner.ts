@@ -179,7 +179,7 @@ function correct(
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
   const contested = drifted.filter((field) => pass.contested.has(field));
   if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; the operator does not correct ${contested.join(', ')} for now`;
+    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; the operator no longer corrects ${contested.join(', ')} until the spec or the annotation reconcile-at changes`;
     return { is: 'stall', reason: 'Contested', message };
   }
   const { corrected = 0, triesAgain } = pass.notes;
