@@ -26,11 +26,10 @@ import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engin
 import { type Seen, type ExchangeOptions, type Transport, isThrottled } from './wire/transport.ts';
 
 /**
- * While the service refuses a token, single requests test whether it accepts the token again. The pause between two tests grows
- * from the first of these values to the second.
+ * While the service refuses a token, single requests test whether it accepts the token again. Returns the pause before the next
+ * test, which grows with the tests that were refused.
  */
-const firstTryMs = 2000;
-const longestTryMs = 300_000;
+const testPauseMs = (tries: number) => growingMs(tries, { firstMs: 2000, longestMs: 300_000 });
 
 /**
  * The options of a request that waits until the request budget lets it start: how urgent it is, and which signal ends the wait.
@@ -48,8 +47,7 @@ export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
   readonly since: number;
-  /** The pause after the newest test. */
-  readonly pauseMs: number;
+  /** How many tests the service has refused so far. */
   readonly tries: number;
   readonly nextTryAt: number;
 }
@@ -147,7 +145,7 @@ export class Credential {
     const state = this.#unauthorized;
     const now = this.#clock.monotonic();
     if (state === undefined || now < state.nextTryAt) return false;
-    this.#unauthorized = { ...state, nextTryAt: now + state.pauseMs };
+    this.#unauthorized = { ...state, nextTryAt: now + testPauseMs(state.tries) };
     return true;
   }
 
@@ -170,8 +168,7 @@ export class Credential {
     if (known !== undefined && !testsToken) return;
     const now = this.#clock.monotonic();
     const tries = known === undefined ? 0 : known.tries + 1;
-    const pauseMs = growingMs(tries, { firstMs: firstTryMs, longestMs: longestTryMs });
-    this.#settle({ since: known?.since ?? now, tries, pauseMs, nextTryAt: now + pauseMs });
+    this.#settle({ since: known?.since ?? now, tries, nextTryAt: now + testPauseMs(tries) });
   }
 
   #settle(next: Unauthorized | undefined): void {

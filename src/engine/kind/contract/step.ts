@@ -31,7 +31,7 @@ export type JournalEntry = Readonly<z.output<typeof Journal>>;
  * Returns how long a call may still arrive at the service: from the moment at which it was sent, or at which a process
  * first saw its journal entry.
  */
-export function arrivesWithinMs({ deadlineSeconds }: Pick<JournalEntry, 'deadlineSeconds'>, horizonMs: number): number {
+export function arrivesWithinMs({ deadlineSeconds }: JournalEntry, horizonMs: number): number {
   return deadlineSeconds * 1_000 + horizonMs;
 }
 
