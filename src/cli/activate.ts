@@ -9,6 +9,8 @@ import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
 import { ageInTwoUnits } from './output.ts';
 import { cautionsOn, protectionCommand, readProtection, type Point, type ProtectionView } from './protection.ts';
 
+const badPoint = 'must be latest, or the first characters of the id of a recovery point';
+
 /** The flags of `apphosting activate`. */
 export const activateCommand = {
   name: 'activate NAME',
@@ -20,7 +22,7 @@ export const activateCommand = {
     point: {
       help: 'the recovery point: latest, or the first characters of its id',
       value: 'latest|ID',
-      schema: z.string('must be latest or the beginning of an id').min(1, 'must be latest or the beginning of an id'),
+      schema: z.string(badPoint).min(1, badPoint),
     },
     confirm: {
       help: 'the environment that is lost, as APP/ENVIRONMENT; without this flag, the manifest has a placeholder',

@@ -57,7 +57,8 @@ const waiting = {
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
     "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
-  Preparing: byItself,
+  Preparing:
+    'If the message shows the readiness state `preparing`, wait. Otherwise do what the condition RecoveryReady says.',
   InProgress: byItself,
   OperationInProgress:
     'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. The request is then sent by itself.',
@@ -93,7 +94,8 @@ const stalled = {
     "Check in the service's console what the environments run. To send the change again, edit the changed field, or remove `spec.applyImmediately` and set it again.",
   DeployFailed:
     "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` to try the same deployment again.",
-  PartiallyInstalled: 'Repair the components as the message says. The operator then continues the installation.',
+  PartiallyInstalled:
+    'Nothing to do: the operator repeats the request until all components exist. If the message names a cause that you can remove, remove it.',
   UpgradeInDoubt:
     "Check in the service's console which image runs. To try the upgrade again, set `agentImage` in `spec.inputs` to the previous image, and to the new image once the resource is Ready.",
   InstallationIdUnknown:
@@ -125,7 +127,8 @@ const final = {
   Superseded:
     'Check the status of the DisasterProtection, and create a new resource from its current values. For an activation, `apphosting activate NAME --point latest` prints a new manifest.',
   DestinationMismatch: 'Create a new resource with the names in `status.warmDestination` of the DisasterProtection.',
-  ActivationUnavailable: 'Remove the obstacle that the message names, and create a new resource.',
+  ActivationUnavailable:
+    'Remove the obstacle that the message names. A RecoveryActivation that was rejected stays rejected: create a new one.',
   ConfirmationMismatch:
     'Check that the resource refers to the right environment or account. If so, create a new resource with the confirmation that the message asks for.',
   AlreadyActivated: 'Follow [After an activation](runbooks/after-an-activation.md). No second activation was started.',
@@ -227,7 +230,8 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
   ...only(['DisasterProtection', 'RecoveryActivation', 'SolutionInstallation'], 'NotDisclosed'),
   ...only(recovery, 'OperationInProgress', 'CleanupPending', 'AlreadyActivated'),
-  ...only(recovery, 'ActivationUnavailable', 'UnknownState'),
+  ...only(recovery, 'UnknownState'),
+  ...only(['DisasterProtection', 'RecoveryActivation'], 'ActivationUnavailable'),
   ...only(requests, 'InProgress', 'Accepted', 'NotSent', 'Succeeded', 'OperationFailed', 'Superseded'),
   ...only(dangerous, 'ActivationDisabled', 'Expired', 'ClockUnsure', 'ConfirmationMismatch', 'DangerousCredential'),
   ...only(['RecoveryActivation'], 'DestinationMismatch', 'Promoted', 'NotPromoted'),

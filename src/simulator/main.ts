@@ -12,7 +12,7 @@ const usage = `apphosting simulator [options]: simulates the hosting service on 
   --state FILE           save all data in this file, and continue from it at the next start
   --clock real|virtual   clock of the simulator (default real); a virtual clock moves only on request
   --reading NAME=VALUE   choose a behavior that the API leaves open, such as lists.order=shuffled; may be given several times
-  --rate-limit N         maximum number of requests per second and token
+  --rate-limit N         requests a second that each token may send
   --latency MS           delay of every public request, in milliseconds
 `;
 

@@ -64,7 +64,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   const tail =
     managers === undefined
       ? 'no cluster was read: with --context the list shows which resource manages each object'
-      : `${unmanaged} of ${data.length} ${objects} are managed by no resource`;
+      : `${unmanaged} of ${data.length} ${objects} are managed by ${managers.problems.length > 0 ? 'none of the resources that could be read' : 'no resource'}`;
   const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
   return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
 });

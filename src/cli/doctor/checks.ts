@@ -163,7 +163,7 @@ function clockIs({ api, time }: Patient, say: Say): Findings {
 
 /**
  * Checks that an operator holds the lease. Also checks the operator's clock by the time in the lease, because the
- * operator writes its own time there every two seconds.
+ * operator writes its own time there whenever it renews the lease.
  */
 async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const remedy = 'Start the operator, or give its namespace with --operator-namespace: docs/runbooks/nobody-acts.md.';
@@ -172,8 +172,8 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
     // Read the lease a second time. If the operator's clock is slow, the lease seems to have expired although the
-    // operator still renews it.
-    await patient.time.pause(secondLookMs);
+    // operator still renews it: each time that 2/15 of the duration of the lease have passed.
+    await patient.time.pause(Math.max(5_000, first.leaseMs / 5));
     seen = (await leaseSeen(patient)) ?? first;
   }
   const { holder, renewTime = '', oldMs, leaseMs, by } = seen;
@@ -188,11 +188,6 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   const sayOfClock = about('Clock', `${patient.operatorNamespace}/${operatorName}`);
   return [...say('ok', `${holder} leads`), ...(isApart ? sayOfClock('warning', clock, setClocks) : [])];
 }
-
-/**
- * How long to wait before the lease is read a second time. A running operator renews the lease more often than this.
- */
-const secondLookMs = 5_000;
 
 async function leaseSeen({ api, operatorNamespace, time }: Patient) {
   const lease = await getting(api, leaseResource, operatorNamespace, operatorName);

@@ -90,8 +90,8 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Write the kustomization before the other files, so that it lists every file even if
-  // the import is stopped.
+  // Add only new files to an existing kustomization. Leave out the Secrets, because a person must fill them in and apply
+  // them. Write the kustomization first: if the import is stopped, the next one no longer counts the written files as new.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -220,7 +220,7 @@ function accountFile({ accountId, namespace }: FolderAccount): NewFile {
 }
 
 function credentialsFile({ namespace }: FolderAccount): NewFile {
-  const values = { baseUrl: 'https://fill-in.example.com', token: 'fill in the access token' };
+  const values = { baseUrl: 'https://fill-in.example.com', token: 'replace this text by the access token' };
   return fileToFillIn('hosting-credentials', namespace, values, 'the credentials of the account');
 }
 

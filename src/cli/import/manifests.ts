@@ -186,7 +186,7 @@ const theirs = {
 const sentAnew = {
   code: 'SentAnew',
   reason:
-    'the service does not list installations: to manage this one, the operator would have to send POST /solutions again',
+    'the service does not list installations, so a resource that manages this one would install the solution a second time (POST /solutions)',
 };
 
 /**

@@ -283,8 +283,8 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no row for an object whose request was sent to the service but is not finished there, such as a recovery
-  // request. Such an object is not Ready only because the plan ends before the service has finished the request.
+  // Make no row for an object whose request is under way, because the plan ends before the service has finished it. Either
+  // this plan has pretended to send the request, or status says that the service has accepted it.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);

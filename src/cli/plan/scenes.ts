@@ -150,8 +150,8 @@ export function permissive(objects: readonly ParsedObject[]): readonly ParsedObj
 }
 
 /**
- * Resources may refer to account resources that are missing. Makes each missing account resource, with the id of the
- * account that the plan reads.
+ * Resources may refer to account resources that do not exist. Adds each of these to the objects of the plan, with the id
+ * of the account that the plan reads.
  */
 export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
   const known = new Set(objects.map(({ key }) => key));

@@ -107,7 +107,7 @@ export class ServiceInMemory {
       ? this.#get(path, query)
       : this.#change(`${request.method} ${path}`, { ...query, ...body }));
     if ('failed' in reply) return reply;
-    // Send a Date header, because the engine needs the time of the service for recovery requests.
+    // Each response has a Date header: the engine reads the service's time there, and needs it for recovery requests.
     const headers = { 'content-type': 'application/json', date: new Date(this.#wallMs()).toUTCString() };
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };

@@ -38,7 +38,7 @@ function may(verb: string, resources: readonly string[], when?: string): Cluster
 
 const ofOurs = kinds.map(({ plural }) => `${plural}.apphosting.dev`);
 const reads = (when?: string) => may('list', ofOurs, when);
-const serviceReads = 'svc:read. The Secrets Access role is not needed.';
+const serviceReads = 'the scope svc:read. The Secrets Access role is not needed.';
 
 const asAccount = may(
   'get',
@@ -66,7 +66,7 @@ export const commandReferences: readonly CommandReference[] = [
     command: importCommand,
     cluster: [asAccount],
     service:
-      'svc:read. With the Secrets Access role, the command also reads the settings of contact points; it never stores their secrets.',
+      'the scope svc:read. With the Secrets Access role, the command also reads the settings of contact points; it never stores their secrets.',
   },
   { command: statusCommand, cluster: [reads()], service: 'none' },
   { command: whyCommand, cluster: [reads()], service: 'none' },
@@ -97,8 +97,8 @@ export const commandReferences: readonly CommandReference[] = [
     const resources = kind === undefined ? ofOurs : ofOurs.filter((one) => one.startsWith(`${kind.toLowerCase()}s.`));
     return { command: steeringCommand(name), cluster: [{ verbs: ['get', 'patch'], resources }], service: 'none' };
   }),
-  { command: pointsCommand, cluster: ofProtections, service: 'svc:read' },
-  { command: activateCommand, cluster: ofProtections, service: 'svc:read' },
+  { command: pointsCommand, cluster: ofProtections, service: 'the scope svc:read' },
+  { command: activateCommand, cluster: ofProtections, service: 'the scope svc:read' },
 ];
 
 /** Formats the permissions of a command as a Markdown table. */

@@ -50,13 +50,13 @@ export function storiesOf(objects: readonly ParsedObject[], all: readonly Parsed
     if (last === undefined) return { key, state: 'ready', chain, others: 0, remedy: undefined, pages: [] };
     const total = waiting.get(last.key) ?? 0;
     const others = last.key === key ? total : total - 1;
-    return { key, state: stateOf(object, last, byKey), chain, others, ...remedyOf(last.reason) };
+    return { key, state: stateOf(object, last, byKey), chain, others, ...remedyOf(last.reason, byKey.has(last.key)) };
   });
 }
 
 /**
- * Follows the causes of an object down to the deepest one. Stops at an object that is already in the chain, so that
- * objects that wait for each other cause no endless loop.
+ * An object that is not ready may wait for another object, and that one for a third. Follows the chain to its last object.
+ * Stops at an object that is already in the chain, so that objects that wait for each other cause no endless loop.
  */
 function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): readonly Step[] {
   const object = byKey.get(key);
@@ -101,14 +101,16 @@ function stateOf(object: ParsedObject, last: Step, byKey: ByKey): State {
   return isStalled || last.reason === 'NotFound' ? 'needsYou' : 'waits';
 }
 
-const ours: Readonly<Record<string, string>> = {
-  NotFound: 'Create the object, or correct its name in the resource that refers to the object.',
-  NotSeen: 'Start the operator, or check the installation with `apphosting doctor`.',
-};
+const createIt = 'Create the object, or correct its name in the resource that refers to the object.';
+const startOperator = 'Start the operator, or check the installation with `apphosting doctor`.';
 
-/** Returns what to do if an object is not Ready for this reason, and the pages of the documentation about it. */
-function remedyOf(reason: string): Pick<Story, 'remedy' | 'pages'> {
-  const text = ours[reason] ?? (reason in remedies ? remedies[reason as Reason] : undefined);
+/**
+ * Returns what to do if an object is not Ready for this reason, and the pages of the documentation about it. The object
+ * may not exist in the cluster at all.
+ */
+function remedyOf(reason: string, exists: boolean): Pick<Story, 'remedy' | 'pages'> {
+  const ours = exists ? { NotSeen: startOperator }[reason] : createIt;
+  const text = ours ?? (reason in remedies ? remedies[reason as Reason] : undefined);
   if (text === undefined) return { remedy: undefined, pages: [] };
   const pages = [...text.matchAll(/\]\(([^)#]+)[^)]*\)/g)].map(([, page = '']) => `docs/${page}`);
   return { remedy: text.replaceAll(/\[([^\]]+)\]\([^)]+\)/g, '$1'), pages };

@@ -73,8 +73,8 @@ interface GateParts extends AccountParts {
 }
 
 /**
- * An account is frozen when more owned objects than this are missing from a list. The limit is this number, or this
- * share of all owned objects in the list, whichever is greater.
+ * An account is frozen when too many of its owned objects are missing from a list: more than `fewest`, and more than the
+ * part `share` of all its owned objects that the list should contain.
  */
 const fewest = 3;
 const share = 0.05;

@@ -170,7 +170,10 @@ const Revision = {
   }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
   sentTime: time('Time at which the deployment was sent.').optional(),
-  outcome: text('The outcome: Updating, Running, Stopped, Failed, InDoubt or Assumed.', { max: 128 }).optional(),
+  outcome: text(
+    'The outcome of the deployment: Updating, Running, Stopped or Failed. InDoubt: the outcome of two attempts is not known. Assumed: nothing was deployed, because the environment already ran when this resource was bound to it.',
+    { max: 128 },
+  ).optional(),
 };
 
 /** The status fields of an AppEnvironment. */
@@ -214,7 +217,9 @@ export const AppEnvironmentFacts = facts({
     'Times of the newest calls that applied changes of the app to the environment, in milliseconds since 1970.',
     {
       settingsMs: wholeNumber('Time of the newest call that restarted the environment.').optional(),
-      versionMs: wholeNumber('Time of the newest call that made a new content version.').optional(),
+      versionMs: wholeNumber(
+        'Time of the newest call that deployed an image or a new build. A rebuild, rollback or restart of an existing version does not count.',
+      ).optional(),
     },
   ).optional(),
 });

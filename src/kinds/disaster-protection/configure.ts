@@ -61,7 +61,7 @@ export function underway(
   return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
 }
 
-/** Waits until a DisasterReset of the protection's configuration has ended. Returns undefined if there is none. */
+/** Returns a `wait` step while a DisasterReset of the protection's configuration has not ended; otherwise undefined. */
 export function resetAhead(pass: ProtectionPass, configurationId: string): ProtectionStep | undefined {
   const reset = pass
     .related?.('DisasterReset', configurationId)

@@ -181,7 +181,9 @@ export const DisasterProtectionFacts = facts({
   readiness: shown("The service's judgement on whether a recovery would work.", {
     state: word('The state of the readiness for a recovery, such as ready.').optional(),
     reason: word('The reason for the current readiness state.').optional(),
-    warnings: listOf('Warnings about the readiness.', word('A warning about the readiness.'), { max: 50 }).optional(),
+    warnings: listOf('Warnings of the service about whether a recovery would work.', word('A warning.'), {
+      max: 50,
+    }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
     recoveryPointAgeSeconds: count(
       'Age of the newest recovery point, in seconds (API field: recoveryPointAgeMs). The operator does not update status when only this age changes.',

@@ -181,9 +181,9 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
  * carry all changes.
  */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // The service changes a preset to or from FUNCTION only in a request that changes nothing else. If an AppEnvironment
-  // deploys its own image, the image of the app is also sent alone, without `applyImmediately`. It is sent first: if
-  // the app still built from source, a request with `applyImmediately` would deploy a build.
+  // A change of the preset to or from FUNCTION is sent alone, because the service accepts it only so. If an AppEnvironment
+  // deploys an image and the spec sets `applyImmediately`, `useImage` is sent alone and first, without `applyImmediately`.
+  // While the app is still built from source, a request with `applyImmediately` would deploy a build in place of the image.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;

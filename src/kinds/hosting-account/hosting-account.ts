@@ -73,15 +73,15 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
 }
 
 /**
- * Builds the condition `TokenLimited`, which is True if the service refused a call that a resource needs, because the token
- * lacks a permission.
+ * Builds the condition `TokenLimited`, which is True if the service refused a call or a read that a resource needs. Most
+ * likely the token lacks a permission.
  */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
   const condition = about('TokenLimited');
   const { count = 0, first = [] } = usage?.().forbidden ?? {};
   if (count === 0) return condition.no('TokenSuffices', 'no resource needs a permission that the token lacks');
   const more = count > first.length ? `; and ${count - first.length} more` : '';
-  const message = `the token lacks permissions that these resources need: ${first.join('; ')}${more}`;
+  const message = `the service refuses what these resources need, most likely because the token lacks a permission: ${first.join('; ')}${more}`;
   return condition.yes('Forbidden', message);
 }
 

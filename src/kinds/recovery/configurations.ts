@@ -1,6 +1,6 @@
 /**
- * Finds a configuration in the service's list for recovery requests, and answers questions about it, such as which
- * operation is active or whether the configuration is gone.
+ * Looks up the configuration of a recovery request in the list that the service shows, and answers questions about it,
+ * such as which operation is active or whether the configuration is gone.
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';

@@ -229,9 +229,9 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * Returns the time at or after which a read must have begun to count for a decision about a request. Before a call, this
+ * A decision about a request uses only reads that began at a certain time or later; returns that time. Before a call, it
  * is a recent time. After a call, it is not before the time at which the response arrived, or at which this process
- * stopped waiting for it. Once the service has accepted the request, any read counts.
+ * stopped waiting for it. Once the service has accepted the request, every read may be used.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -529,9 +529,9 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Returns until when the call in the journal may still arrive at the service. `isOver` is true if the list was read
- * after that time. `settled` is true if `isOver` is, or if this process made all attempts of the call and the service
- * responded to each of them.
+ * Tells whether the call in the journal may still arrive at the service. `untilMs`: the wall time from which it can no
+ * longer arrive. `isOver`: the read of the newest list began after that. `settled`: the call can no longer arrive, because
+ * `isOver` is true, or because this process made every attempt and the service responded to each.
  */
 function arrivalOf(
   { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,

@@ -39,7 +39,7 @@ const codes: Readonly<Record<string, string>> = {
   regionUnsupported: 'the region of the environment does not support disaster readiness',
   noEligibleDestination: 'the service offers no eligible region for spec.destinationRegion',
   chainRollover: 'a new chain of snapshots has not replaced the old one yet',
-  catchingUp: 'the standby is still applying a large copy of the data',
+  catchingUp: 'the standby has not applied all changes yet',
   rpoExceeded: 'the newest recovery point is older than spec.rpoTargetSeconds',
   enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',

@@ -169,9 +169,9 @@ function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
 }
 
 /**
- * The service's error messages may name this input. Returns the names that they may use, each with the path in the spec
- * that replaces the name in the message. A name that is an ordinary word counts only after `inputs.`, because elsewhere
- * it may mean something else.
+ * The service's error messages may name one input of a solution in several ways. Returns each way, with the path in the
+ * spec that replaces it in the message. A name that is an ordinary word is replaced only after `inputs.`, because
+ * elsewhere it may mean something else.
  */
 function inputWords({ name }: { readonly name: string }): readonly (readonly [string, string])[] {
   const place = `inputs (${name})`;

@@ -131,7 +131,7 @@ export class KubeClient extends KubeTransport implements KubeApi {
   async serverVersion(): Promise<ServerVersion> {
     const what = 'asking for the version of Kubernetes';
     const body = bodyOf(await this.send({ method: 'GET', path: '/version', what }), what);
-    const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version number');
+    const { major, minor, gitVersion } = parsed(Version, body, what, 'the answer has no version of Kubernetes');
     const supported = major > 1 || (major === 1 && minor >= oldestMinor);
     return { text: gitVersion ?? `v${major}.${minor}`, supported };
   }

@@ -37,9 +37,8 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // If a plugin or an identity provider supplies the credential, keep the object that requests it, because this object
-      // remembers the last credential. Read the files again if the credential comes from files, or if the API server refused
-      // the credential, wherever it comes from.
+      // Make a new source if the API server has refused the credential, or if the credential comes from files. Otherwise
+      // keep the source: it asks a plugin or an identity provider, and remembers the last credential.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {

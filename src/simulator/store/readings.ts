@@ -70,7 +70,7 @@ const registry = {
   'createApp.provisions': ['decides if the service creates an environment for a new database', 'none', 'databases'],
   'envVars.order': ['sets the order of variables in GET /_sim/environments/ID', 'asGiven', 'byName'],
   masking: ['the text that responses show in place of every masked secret; this option has only one value', '****'],
-  'rate.limit': ['sets the maximum number of requests per second and token', 'off', 1],
+  'rate.limit': ['sets how many requests a second each token may send', 'off', 1],
   'rate.retryAfter': ['sets the form of the Retry-After header of a 429 response', 'seconds', 'date', 'absent'],
 } as const;
 

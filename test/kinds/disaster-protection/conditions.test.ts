@@ -59,7 +59,7 @@ describe('a code of the service', () => {
 
   it.each([
     ['chainRollover', /: a new chain of snapshots has not replaced the old one yet \(chainRollover\)/],
-    ['catchingUp', /: the standby is still applying a large copy of the data \(catchingUp\)/],
+    ['catchingUp', /: the standby has not applied all changes yet \(catchingUp\)/],
     ['rpoExceeded', /: the newest recovery point is older than spec.rpoTargetSeconds \(rpoExceeded\)/],
     ['somethingNew', /: "somethingNew"/],
     ['constructor', /: "constructor"/],

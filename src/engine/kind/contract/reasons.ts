@@ -54,7 +54,8 @@ export const reasons = {
     'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference in the spec now points to a different environment; nothing is sent.',
   UnknownRemoteStatus:
     'The service shows an undocumented environment status; nothing is sent until the status changes.',
-  NeverDeployed: 'The environment was never deployed, so it cannot be started.',
+  NeverDeployed:
+    'The service refused to start the environment, and this resource has never deployed anything to it. An environment can start only after its first deployment; the message shows what the service said.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
     'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, change spec.deploy, or set the annotation redeploy-at (after a failed rollback: roll-back-at) to a new value.',
@@ -90,11 +91,12 @@ export const reasons = {
   JournalDamaged:
     'The journal in status (calls that must not happen twice) was changed by somebody and cannot be parsed; nothing is sent until status.internal.journal is removed.',
   // Reasons of the condition Ready while a disaster-recovery resource waits for something
-  Preparing: 'The service is still preparing the protection; recovery has not been ready yet.',
+  Preparing:
+    'Recovery is not ready yet. Usually the service is making the first copy of the data, or a new copy after an edit; the message shows the readiness state that the service reports.',
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
   OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:
-    'The clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator knows neither the time of Kubernetes nor that of the service; nothing is sent until the clocks agree.',
+    'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or neither Kubernetes nor the service has told the operator its time yet. The operator sends the request when it knows the time and the clocks agree.',
   CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
@@ -137,7 +139,7 @@ export const reasons = {
   Accepted: 'The service accepted the request.',
   NotSent: 'The request has not been sent to the service yet.',
   Promoted: 'The recovered environment is live.',
-  NotPromoted: 'The recovered environment is not live.',
+  NotPromoted: 'The service has not reported that the recovered environment is live.',
   ScheduleEstablished: 'The service also validates this configuration on a schedule.',
   NoSchedule: 'The service does not yet validate this configuration on a schedule.',
   Succeeded: 'The request succeeded.',

@@ -334,8 +334,8 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
  * Handles a create call whose outcome is unknown, before anything else is decided. A deletion does the same in
  * `removal.ts`.
  *
- * Returns undefined if there is no such call. Also returns undefined if several objects may be the created one, but
- * `spec.externalId` names an object.
+ * Returns the next step, or undefined if there is no such call. Also returns undefined if the call may have created any
+ * of several objects in the service, but `spec.externalId` names an object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;

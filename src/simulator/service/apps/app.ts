@@ -76,7 +76,7 @@ export interface App extends Omit<AppSettings, DefaultedSetting>, Required<Pick<
   readonly deletionStarted: boolean;
 }
 
-/** All apps in the simulator's data, indexed by account, name and slug. */
+/** All apps in the simulator's data, with an index for each of account, name and slug. */
 export const apps = collection<App>('apps', (app) => app.appId, {
   account: (app) => app.accountId,
   name: (app) => `${app.accountId}/${app.name}`,

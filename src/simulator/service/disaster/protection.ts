@@ -122,8 +122,8 @@ function agreedNames(
 }
 
 /**
- * Completes the target names in a request: trims them, always creates a new app for a database, and drops the app name if no app is
- * created. Returns undefined if a required name is missing.
+ * Completes the target names in a request. Trims them, sets `createNewApp` if a database is recovered, and drops the app name
+ * if no app is to be created. Returns undefined if a required name is missing.
  */
 export function settleNames(asked: AskedNames, source: RetainedSource): TargetNames | undefined {
   const envName = asked.envName?.trim() ?? '';

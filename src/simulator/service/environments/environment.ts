@@ -101,7 +101,7 @@ export interface Versioned {
   readonly content: DeployedContent;
 }
 
-/** All versions of all environments in the simulator's data, indexed by environment. */
+/** All versions of all environments in the simulator's data, with an index by environment. */
 export const contents = collection<DeployedContent>('contents', (content) => content.contentId, {
   environment: (content) => content.appEnvId,
 });
