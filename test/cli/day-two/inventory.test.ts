@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { catalog, inventory } from '../../../src/cli/day-two/inventory.ts';
+import { KubeError } from '../../../src/engine/ports.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { clusterOf } from '../support/in-memory.ts';
 import { serviceAtSocket } from '../support/service.ts';
@@ -30,6 +31,19 @@ describe('an inventory', () => {
     expect(lines.findIndex((line) => line.includes('HostedApp/team/web'))).toBe(8);
     expect(out).toContain('7 of 9 objects are managed by no resource');
     expect(code).toBe(0);
+  });
+
+  it('says where resources that could not be read may manage what it lists as managed by none', async () => {
+    const service = await serviceAtSocket();
+    const cluster = clusterOf(new InProcess({ world: 'demo' }));
+    const list = () => Promise.reject(new KubeError('forbidden', 'no'));
+
+    const { out, code } = await ran(inventory, service.flags, {
+      cluster: { ...cluster, api: { ...cluster.api, list } },
+    });
+
+    expect(out).toContain('9 of 9 objects that could be read are managed by none of the resources that could be read');
+    expect(code).toBe(1);
   });
 
   it('says what could not be read, and ends with 1', async () => {

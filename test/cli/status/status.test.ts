@@ -116,7 +116,19 @@ describe('why', () => {
     const { code, out } = await run(why, world, 'metricalerts/lost');
 
     expect(out).toContain('└─ AppEnvironment/nowhere  NotFound   <- cause');
+    expect(out).toContain('do: Create the object, or correct its name');
     expect(code).toBe(3);
+  });
+
+  it('says to check the id where the service has no object with the id of the spec', async () => {
+    const world = await worldOf();
+    world.apply('HostedApp', 'other', { externalId: 'app_nowhere', port: 3000 });
+    await world.run(200_000);
+
+    const { out } = await run(why, world, 'HostedApp/other');
+
+    expect(out).toMatch(/^HostedApp\/other is not Ready.*: NotFound$/m);
+    expect(out).toContain('do: Check that the id is right');
   });
 
   it('says that nobody has looked where no operator runs', async () => {
