@@ -296,7 +296,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
-  throw new Error(`the reconcile of ${storedInWords(context.stored)} has not ended after ${mostSteps} steps`);
+  throw new Error(`the reconcile of ${storedInWords(context.stored)} took ${mostSteps} steps and has not ended`);
 }
 
 function prepare(context: ReconcileContext, resources: Resources): void {

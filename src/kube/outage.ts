@@ -3,8 +3,8 @@ import type { Clock } from '../base/time.ts';
 import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
 
 /**
- * The kind of an outage: Kubernetes does not answer, or Kubernetes refuses the operator. A failure that concerns a single
- * object is not an outage.
+ * The kind of an outage: Kubernetes does not answer, or Kubernetes does not accept its credential. A failure that
+ * concerns a single object is not an outage.
  */
 type OutageKind = 'silent' | 'refusing';
 
@@ -23,14 +23,17 @@ const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
 
 const words = {
   silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
-  refusing: { begins: 'Kubernetes refuses the operator', ends: 'Kubernetes accepts the operator again' },
+  refusing: {
+    begins: 'Kubernetes does not accept the credential of the operator',
+    ends: 'Kubernetes accepts the credential of the operator again',
+  },
 } as const;
 
 /**
  * Recognises when Kubernetes as a whole fails.
  *
- * Guarantees: the log has one line when an outage begins, and one line when it ends. After the first success all failed objects
- * are tried again soon, whatever their backoff.
+ * Guarantees: the log has one line when an outage begins, and one line when it ends. After the first success all failed
+ * objects are tried again soon, whatever their backoff.
  */
 export class Outage implements Troubles {
   readonly #clock: Clock;
@@ -38,7 +41,10 @@ export class Outage implements Troubles {
   readonly #askAgain: (who: readonly string[]) => void;
   readonly #open = new Map<OutageKind, { readonly since: number; readonly who: Set<string>; askedAt: number }>();
 
-  /** `askAgain` is called when Kubernetes answers again after an outage, with the keys of the objects whose requests failed. */
+  /**
+   * `askAgain` is called when Kubernetes answers again after an outage, with the keys of the objects whose requests
+   * failed.
+   */
   constructor(clock: Clock, log: Log, askAgain: (who: readonly string[]) => void) {
     this.#clock = clock;
     this.#log = log;

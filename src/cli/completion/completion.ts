@@ -18,7 +18,9 @@ export const completionCommand = {
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install the script is written\nto the folder from which the shell loads it. If no shell is named, --install writes the program with which kubectl\ncompletes `kubectl apphosting`.',
   operand: 'optional',
   flags: {
-    install: { help: 'write the script to a file; without a shell, the program kubectl_complete-apphosting' },
+    install: {
+      help: 'write the script to a file; if no shell is named, write the program kubectl_complete-apphosting',
+    },
     folder: text(
       'the folder for the file that --install writes; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
       'DIR',
@@ -47,7 +49,10 @@ if [[ $funcstack[1] == _apphosting ]]; then _apphosting "$@"; fi
 `,
 };
 
-/** The file in the home folder from which each shell loads its completion script. Zsh loads the script only if `fpath` has the folder. */
+/**
+ * The file in the home folder from which each shell loads its completion script. Zsh loads the script only if `fpath`
+ * has the folder.
+ */
 const places: Readonly<Record<string, string>> = {
   bash: '.local/share/bash-completion/completions/apphosting',
   zsh: '.local/share/zsh/site-functions/_apphosting',

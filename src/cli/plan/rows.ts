@@ -144,7 +144,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
   if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
-    return 'the service also creates an environment for the database; its id is not known yet, and the plan takes its name from the AppEnvironment';
+    return 'the service also creates an environment for the database; its id is not known yet. The plan shows this environment under the name of the AppEnvironment';
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
     const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);

@@ -159,8 +159,8 @@ function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string
  */
 export class ExclusiveLocks {
   /**
-   * The newest use of each lock. Entries are never removed, because there are only a few: one for each environment or
-   * app that somebody deploys.
+   * For each lock: who took it last, and when that object released it. Entries are never removed, because there are
+   * only a few: one for each environment or app that somebody deploys.
    */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 

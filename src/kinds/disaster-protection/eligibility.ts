@@ -10,8 +10,8 @@ import { environmentOf, type ProtectionPass, type ProtectionStep } from './bindi
 import { isSameRegionAccepted } from './settings.ts';
 
 /**
- * Stalls if the lists of the service show that it would refuse the settings. The message has all reasons. Returns
- * undefined if the lists show no reason.
+ * Returns a `stall` step if the lists of the service show that it would refuse the settings; the message has all reasons.
+ * Asks for a list that this needs and that was never read. Returns undefined if the lists show no reason.
  */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;

@@ -268,7 +268,12 @@ export const identity = {
       description: 'Age of the newest recovery point.',
     },
     { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
-    { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'The storage for snapshots.' },
+    {
+      name: 'STORAGE',
+      path: '.status.settings.storage.source',
+      wide: true,
+      description: 'Where snapshots are stored: Inherited, Platform or Credential.',
+    },
   ],
   selectable: [
     '.spec.environmentRef.name',

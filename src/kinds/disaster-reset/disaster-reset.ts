@@ -96,8 +96,8 @@ function fence(pass: ResetPass, seen: ResetSubject): ResetStep | undefined {
 }
 
 /**
- * Stalls if the spec names objects of the service by id although the account does not allow this. Such objects may
- * belong to another namespace.
+ * Returns a `stall` step if the spec names objects of the service by id although the account does not allow this. Such
+ * objects may belong to another namespace.
  */
 function foreign({ spec, account }: ResetPass): Fence | undefined {
   if (spec.environmentRef?.name !== undefined || account.adoption !== 'Never') return undefined;
@@ -107,8 +107,8 @@ function foreign({ spec, account }: ResetPass): Fence | undefined {
 }
 
 /**
- * Stalls if the reset would also wipe a configuration that the spec does not list, for example because somebody has set
- * up the protection again.
+ * Returns a `stall` step if the reset would also wipe a configuration that the spec does not list, for example because
+ * somebody has set up the protection again.
  */
 function others(pass: ResetPass, seen: ResetSubject): Fence | undefined {
   const pinned = new Set(pinnedOf(pass.spec).map(({ configurationId }) => configurationId));

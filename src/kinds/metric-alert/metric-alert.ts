@@ -26,8 +26,8 @@ import { aggregations, inSpec, operators, thresholds, MetricAlertFacts, MetricAl
 type AlertBody = Parameters<typeof postAppEnvAlert>[0];
 
 /**
- * Matches the operator's mark only at the end of a description, because the user's text before it may contain a copied mark.
- * The mark identifies the resource that created the alert.
+ * Matches the operator's mark only at the end of a description, because the user's text before it may contain a copied
+ * mark. The mark identifies the resource that created the alert.
  */
 const markerForm = /apphosting:[a-z2-7]{16}$/;
 
@@ -88,8 +88,8 @@ function misplaced(pass: AlertPass): Step<MetricAlertFacts> | undefined {
 }
 
 /**
- * Stalls before any call if the spec asks for an ingress metric of a database. Does nothing if the preset of the app is not
- * known.
+ * Returns a `stall` verdict, before any call, if the spec asks for an ingress metric of a database. Returns undefined
+ * if the preset of the app is not known.
  */
 function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;

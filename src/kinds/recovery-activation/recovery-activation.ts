@@ -63,7 +63,7 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   return { ...seen, point: points.item };
 }
 
-/** Waits for the end of an accepted activation. */
+/** Returns the next step after an activation was accepted: it waits until the activation has ended. */
 function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { configuration } = seen;
   const { id } = pass.memory;

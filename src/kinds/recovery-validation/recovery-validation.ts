@@ -88,8 +88,8 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
 }
 
 /**
- * Waits while another operation on the configuration is active. Does not wait for an operation that only keeps a warm
- * standby, nor for one that this request may have begun.
+ * Returns a `wait` step while another operation on the configuration is active. Does not wait for an operation that
+ * only keeps a warm standby, nor for one that this request may have begun.
  */
 function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);

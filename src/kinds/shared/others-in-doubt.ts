@@ -2,15 +2,15 @@ import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
 /**
- * When a call with an unknown outcome can no longer arrive, the resource that sent it looks for its effect one last
- * time. This is the longest time that this last look takes.
+ * When a call with an unknown outcome can no longer arrive, the resource that sent it reads the service once more to see
+ * whether the call took effect. This read is assumed to end within this time.
  */
 const longestLookMs = 30_000;
 
 /**
- * Waits while it is not known whether a call of another resource took effect. When the time limit of the wait has
- * passed, the wait ends even if the outcome is still not known. A new call of that resource begins a new wait. `held`
- * says in messages what has to wait.
+ * Returns a `wait` step while it is not known whether a call of another resource took effect. When the time limit of
+ * the wait has passed, the wait ends even if the outcome is still not known. A new call of that resource begins a new
+ * wait. `held` says in messages what has to wait.
  *
  * The other resource begins to look for the effect when its call has ended without a response. It then looks for as
  * long as a call lasts, plus the time during which the call may still arrive. So the limit is twice the duration of a
@@ -33,7 +33,8 @@ export function awaitDoubts(
 }
 
 /**
- * Returns the AppEnvironments that are bound to an environment of the service, no matter how their specs name the environment.
+ * Returns the AppEnvironments that are bound to an environment of the service, no matter how their specs name the
+ * environment.
  */
 export function boundToEnvironment({ related }: Pick<Pass, 'related'>, appEnvId: string): readonly Related[] {
   return (related?.('AppEnvironment', appEnvId) ?? []).filter(({ id }) => id === appEnvId);

@@ -154,8 +154,8 @@ function installed(
 }
 
 /**
- * Waits after an error that contains the id of the installation: some components exist, and another request with this id
- * creates the others.
+ * Returns a `wait` verdict after an error that contains the id of the installation: some components exist, and another
+ * request with this id creates the others.
  */
 function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstallationFacts> | undefined {
   const { memory, notes } = pass;
@@ -174,7 +174,7 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   };
 }
 
-/** Stalls if the service does not know the installation id that the operator sent. */
+/** Returns a `stall` verdict if the service does not know the installation id that the operator sent. */
 function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<SolutionInstallationFacts> | undefined {
   const { id } = pass.memory;
   if (id === undefined || refusal.is !== 'notFound') return undefined;

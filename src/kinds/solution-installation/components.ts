@@ -33,7 +33,10 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
   return apps.filter(({ appId }) => !isMade(appId));
 }
 
-/** True if an app has the name that a component of this installation would have, perhaps with other words before or after. */
+/**
+ * True if an app has the name that a component of this installation would have, perhaps with other words before or
+ * after.
+ */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
   const isPart = all.some((_, at) => own.every((word, index) => all[at + index] === word));
@@ -152,8 +155,8 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
 }
 
 /**
- * Waits while the environments of components are being updated: the response to an installation request says only that
- * the service accepted the request.
+ * Returns a `wait` step while the environments of components are being updated: the response to an installation request
+ * says only that the service accepted the request.
  */
 export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote } = pass;
@@ -174,8 +177,8 @@ export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
 }
 
 /**
- * Returns the components with the states of their environments from the newest list. Without a list, the states in status are
- * kept.
+ * Returns the components with the states of their environments from the newest list. Without a list, the states in
+ * status are kept.
  */
 export function statesOf(pass: SolutionPass): Pick<SolutionInstallationFacts, 'components' | 'componentsRunning'> {
   const { view, account, memory } = pass;
@@ -198,8 +201,8 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 }
 
 /**
- * Waits while an environment of a component is being updated or is missing from the list, or while it is not known whether a
- * deployment to the environment took effect.
+ * Returns a `wait` step while an environment of a component is being updated or is missing from the list, or while it
+ * is not known whether a deployment to the environment took effect.
  */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt } = pass;

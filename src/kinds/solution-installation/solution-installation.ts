@@ -50,7 +50,10 @@ function resume(pass: SolutionPass, id: string): SolutionStep {
   return { is: 'again', remember: boundTo(pass, id, 'Adopted') };
 }
 
-/** Stalls before anything is sent if the catalog does not have the solution, or if a required input is missing. */
+/**
+ * Returns a `stall` step, before anything is sent, if the catalog does not have the solution, or if a required input is
+ * missing.
+ */
 function admit(pass: SolutionPass): SolutionStep | undefined {
   const { spec, view, account } = pass;
   const read = solutionsOf(account.accountId);

@@ -157,12 +157,12 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
   );
 }
 
-/** Waits while nothing may be created. Returns undefined when a create call may be sent. */
+/** Returns a step that says why nothing may be created yet; undefined when a create call may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
-/** Waits while another resource is creating an object of the same name. Otherwise returns undefined. */
+/** Returns a `wait` step while another resource is creating an object of the same name; otherwise undefined. */
 function createdElsewhere(pass: Pass, collection: string, name: string): Step | undefined {
   const other = pass.creating(collection, name);
   if (other === undefined) return undefined;
@@ -212,8 +212,8 @@ export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
 }
 
 /**
- * Stalls when several objects in the service may be the one that this resource created. A person has to choose one of
- * them.
+ * Returns a `stall` step when several objects in the service may be the one that this resource created. A person has to
+ * choose one of them.
  */
 function ambiguous({ noun }: ObjectPlan, ids: readonly string[]): Step {
   const message = `${ids.length} objects could be the ${noun} that this resource created: ${ids.toSorted().slice(0, 5).join(', ')}; set spec.externalId to the id of the right object`;
@@ -230,8 +230,8 @@ export function adoptionWithin(account: Pick<AccountView, 'adoption'>, wish: Ado
 }
 
 /**
- * Stalls a resource that must not adopt any object, because its spec or its account forbids adoption. Returns undefined
- * if the resource may adopt an object that it names by id.
+ * Returns a `stall` step for a resource that must not adopt any object, because its spec or its account forbids
+ * adoption. Returns undefined if the resource may adopt an object that it names by id.
  */
 export function notGranted(
   what: string,
@@ -366,8 +366,9 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
 }
 
 /**
- * Stalls because of an object that can be the result of a create call with an unknown outcome, except that its creation
- * time does not fit. The time alone decides nothing, because the service may have several clocks that differ.
+ * Returns a `stall` step because of an object that can be the result of a create call with an unknown outcome, except
+ * that its creation time does not fit. The time alone decides nothing, because the service may have several clocks that
+ * differ.
  */
 function outOfTime(plan: { noun: string }, id: string): Step {
   const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, but its creation time does not fit that call; to use this object, set spec.externalId to this id; to get a new one, delete this object in the service`;

@@ -29,8 +29,8 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * Waits after this process has become leader, until calls from the previous leader can no longer arrive at the service.
- * `held` is the part of the message that says what waits, such as `nothing is created`.
+ * Returns a `wait` step after this process has become leader, until calls from the previous leader can no longer arrive
+ * at the service. `held` is the part of the message that says what waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
@@ -42,9 +42,9 @@ export function takingOver(
 }
 
 /**
- * Waits, or asks for another read, until two reads have not found the object. The second read must begin at least
- * `apartMs` after the first. Then returns undefined. The time of the first read is remembered in the notes under the
- * name `note`.
+ * Returns a step that waits, or asks for another read, until two reads have not found the object. The second read must
+ * begin at least `apartMs` after the first. Then returns undefined. The time of the first read is remembered in the
+ * notes under the name `note`.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,

@@ -122,7 +122,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   return { ...ready, ...(isRefused && { retryInMs: pass.account.pollMs }), note: {} };
 }
 
-/** Waits while an older change, whose outcome is unknown, may still overwrite the newest values. */
+/** Returns a `wait` verdict while an older change, whose outcome is unknown, may still overwrite the newest values. */
 function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | undefined {
   const fields = Object.keys(overwritable);
   if (fields.length === 0) return undefined;
@@ -358,8 +358,8 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boo
 }
 
 /**
- * Stalls a resource if an older resource owns its object in the service. Otherwise returns undefined. `one` is the word
- * for such an object in the message.
+ * Returns a `stall` step if an older resource owns the object of this resource in the service. Otherwise returns
+ * undefined. `one` is the word for such an object in the message.
  */
 export function claimedByOlder(
   { claimant }: Pass,

@@ -12,7 +12,7 @@ export function authenticate(world: World, authorization: string | undefined): C
   return { token, memberships: world.of(memberships).where('token', token.token) };
 }
 
-/** Fails with 403 if the caller's token lacks one of the given scopes. */
+/** Fails with 403 unless the caller's token has all of the given scopes. */
 export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
   const missing = scopes.find((scope) => !caller.token.scopes.includes(scope));
   if (missing !== undefined) throw forbidden(`the token lacks the scope ${missing}`);
@@ -23,7 +23,10 @@ export function accountNamed(world: World, accountId: string): Account {
   return found(world.of(accounts).get(accountId), 'account not found');
 }
 
-/** Finds the caller's membership in an account; fails with 404 if the account is unknown, and with 403 if the caller is not a member. */
+/**
+ * Finds the caller's membership in an account; fails with 404 if the account is unknown, and with 403 if the caller is
+ * not a member.
+ */
 export function memberOf(call: AreaCall, accountId: string): MembershipRecord {
   accountNamed(call.world, accountId);
   const membership = call.caller.memberships.find((each) => each.accountId === accountId);
@@ -39,8 +42,8 @@ export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
 }
 
 /**
- * Finds the caller's membership in an account; fails with 403 unless the membership has the given permission. An admin does not get these
- * permissions automatically.
+ * Finds the caller's membership in an account; fails with 403 unless the membership has the given permission. An admin
+ * does not get these permissions automatically.
  */
 export function permittedIn(call: AreaCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);
@@ -52,7 +55,8 @@ export function permittedIn(call: AreaCall, accountId: string, permission: Permi
 }
 
 /**
- * Returns the caller's current account, which is used when a request has no accountId. Fails with 404 if the token has no current account.
+ * Returns the caller's current account, which is used when a request has no accountId. Fails with 404 if the token has
+ * no current account.
  */
 export function currentAccount(call: AreaCall): string {
   return found(call.caller.token.currentAccountId, 'the user of this token has no current account');
@@ -70,8 +74,8 @@ export function maySee(world: World, membership: MembershipRecord, appEnvId: str
 }
 
 /**
- * Checks the id of a credential in a request: fails with 404 if the account has no such credential, and with 400 if the credential is of
- * the wrong kind.
+ * Checks the id of a credential in a request: fails with 404 if the account has no such credential, and with 400 if the
+ * credential is of the wrong kind.
  */
 export function requireCredential(world: World, field: string, named: CredentialRecord): void {
   const { credentialId, accountId, kind } = named;
