@@ -32,7 +32,7 @@ const waiting = {
   Updating: byItself,
   Deleting: byItself,
   InDoubt:
-    'Wait until the time in the message, usually for two and a half minutes; then follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
+    'If the message names a time, wait until then (usually two and a half minutes); otherwise wait for a few minutes. If the reason stays, follow [the runbook](runbooks/call-in-doubt.md). Do not delete and create the resource again to speed this up.',
   CreateInProgress: 'If both resources are intended, do nothing. Otherwise give one of them a different `spec.name`.',
   EnvironmentInDoubt:
     'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',
@@ -176,7 +176,7 @@ const aspects = {
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
-    "Check the snapshots in the service's console. Until there is a newer snapshot, you can recover only to the newest recovery point in `status.recoveryPoints`.",
+    "Check the snapshots in the service's console. Until there is a newer snapshot, changes after the newest recovery point in `status.recoveryPoints` cannot be recovered.",
   SustainedStandby:
     'Nothing to do. The service runs a larger standby, which costs more, because the standard size applied changes too slowly.',
   SeedBoost: byItself,
@@ -191,7 +191,7 @@ const aspects = {
   Accepted: nothing,
   NotSent: byItself,
   Promoted: 'Follow [After an activation](runbooks/after-an-activation.md).',
-  NotPromoted: byItself,
+  NotPromoted: 'While the request is under way, nothing. If it has ended, do what the reason of Ready says.',
   ScheduleEstablished: nothing,
   NoSchedule: 'Nothing to do. To try out a recovery, create a RecoveryValidation.',
 } as const satisfies Remedies;

@@ -103,7 +103,10 @@ export class KubeObjectWriter implements ObjectWriter {
     const body = { apiVersion, kind, metadata: { name, namespace, uid, resourceVersion }, status };
     const now = await api.replaceStatus(resourceOf(object), namespace, name, body);
     if (!sameJson(now.status, status)) {
-      log.warn({ kind, namespace, name }, 'bug: the API server did not store the status as it was written');
+      log.warn(
+        { kind, namespace, name },
+        'the API server did not store the status as it was written; if the CRDs are those of this version (apphosting doctor), this is a bug',
+      );
     }
     return now;
   }

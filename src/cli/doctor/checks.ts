@@ -133,6 +133,7 @@ function about(code: string, object: string): Say {
 
 async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Findings> {
   const findings: CheckFinding[] = [];
+  let installed = 0;
   for (const identity of identities) {
     const expected = manifest(identity);
     const { name } = expected.metadata;
@@ -140,6 +141,7 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     const live = await getting(api, definitions, undefined, name);
     const [wanted] = expected.spec.versions;
     const served = recordsIn(live?.spec, 'versions').find((version) => version['name'] === wanted?.name);
+    if (live !== undefined) installed += 1;
     if (live === undefined) {
       const remedy = 'Apply the CRDs: kubectl apply -f crds/';
       if (!isBefore) findings.push(...sayOf('error', 'the CRD is not installed', remedy));
@@ -148,7 +150,8 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
       findings.push(...sayOf('warning', message, 'Apply the CRDs that belong to the running version of the operator.'));
     }
   }
-  return findings.length > 0 ? findings : say('ok', `all ${identities.length} CRDs match this version of apphosting`);
+  if (findings.length > 0) return findings;
+  return say('ok', `${installed} of ${identities.length} CRDs are installed, all as in this version of apphosting`);
 }
 
 const setClocks = 'Synchronise the clocks with NTP.';

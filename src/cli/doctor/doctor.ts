@@ -39,7 +39,7 @@ export const doctorCommand = {
   },
   notes: [
     'Without --namespace, all namespaces are checked.',
-    'Exit codes: 0 success, 1 a check could not be made, 2 there are findings of at least the severity in --fail-on, 64 wrong usage.',
+    'Exit codes: 0 success, 1 a check could not be made or the bundle could not be written, 2 there are findings of at least the severity in --fail-on, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;
 

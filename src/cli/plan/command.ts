@@ -67,7 +67,7 @@ export const planCommand = {
       '60000',
       [200, 10_000_000],
     ),
-    name: text('the name of the plan in the pull request comment; by default the name of the folder', 'NAME'),
+    name: text('the name of the plan in the pull request comment; by default the name of the folder or file', 'NAME'),
     color: choice('whether text is coloured', ['auto', 'always', 'never']),
   },
   notes: [

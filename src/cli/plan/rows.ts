@@ -144,7 +144,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
   if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
-    return 'the service also creates an environment for the database; its id is not known yet. The plan shows this environment under the name of the AppEnvironment';
+    return 'the service also creates an environment for the database, whose id is not known yet. The plan assumes the name in spec.environmentName of the AppEnvironment for this app, and shows ? if there is none';
   const verb = verbs[request.endpoint];
   if (verb !== undefined) {
     const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);

@@ -15,7 +15,10 @@ import type { Effect, Read, Request } from '../../engine/ports.ts';
 export const Id = z
   .string()
   .max(512)
-  .regex(/^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u, 'an id must not contain spaces, control characters or / \\ ? # %');
+  .regex(
+    /^(?!\.{1,2}$)[^\s\p{Cc}/\\?#%]+$/u,
+    'an id must not be empty, . or .., or contain spaces, control characters or / \\ ? # %',
+  );
 
 /** The schema of a JSON number. */
 export const number = z.number();

@@ -159,7 +159,9 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
-    message.push(`spec.image only creates the app, because ${deployers.slice(0, 3).join(', ')} deploys its own image`);
+    const [first, ...others] = deployers;
+    const more = others.length === 0 ? '' : ` and ${others.length} more`;
+    message.push(`spec.image is only used to create the app; the image that runs comes from ${first}${more}`);
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {

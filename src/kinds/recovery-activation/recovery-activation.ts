@@ -226,7 +226,10 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
   },
   conditions: ({ memory }) => [
     memory.facts.result === undefined
-      ? promotion.no('NotPromoted', 'the service has not reported a result of this activation')
+      ? promotion.no(
+          'NotPromoted',
+          'the service has not reported that this activation made the recovered environment live',
+        )
       : promotion.yes('Promoted', 'the recovered environment is live'),
   ],
   untoldConditions: [notTold],

@@ -180,7 +180,7 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
 function wrongCertificate({ cert, key }: Tls, { user }: KubeConfiguration, nowMs: number): string | undefined {
   if (cert === undefined) return undefined;
   const of = `users["${user.name}"].${user.exec ? 'exec' : 'client-certificate'}`;
-  if (key === undefined) return `${of}: the key of the certificate is missing`;
+  if (key === undefined) return `${of}: the private key of the certificate is missing`;
   try {
     const certificate = new X509Certificate(cert);
     const endsAt = certificate.validToDate;

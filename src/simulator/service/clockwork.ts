@@ -202,7 +202,7 @@ export class Clockwork {
     try {
       this.catchUp();
     } catch (error) {
-      this.#parts.log(`a timer of the simulator failed: ${String(error)}`);
+      this.#parts.log(`the timers that are due did not run, or their changes could not be saved: ${String(error)}`);
     }
   }
 

@@ -78,7 +78,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
       expect.objectContaining({
         is: 'ready',
         message:
-          'the service equals the spec; spec.image only creates the app, because AppEnvironment team/prod deploys its own image',
+          'the service equals the spec; spec.image is only used to create the app; the image that runs comes from AppEnvironment team/prod',
       }),
     );
   });
@@ -91,7 +91,7 @@ describe('an app whose environments an AppEnvironment deploys an image to', () =
     expect(rest.memory.facts?.pendingChanges).toBeUndefined();
     expect(rest.step).toMatchObject({
       message:
-        'the service equals the spec; spec.image only creates the app, because AppEnvironment team/prod deploys its own image',
+        'the service equals the spec; spec.image is only used to create the app; the image that runs comes from AppEnvironment team/prod',
     });
   });
 

@@ -173,7 +173,7 @@ describe('a kubeconfig', () => {
     [
       'a certificate without a key',
       config({ 'client-certificate-data': base64(certificate) }),
-      'FILE: users["x"].client-certificate: the key of the certificate is missing',
+      'FILE: users["x"].client-certificate: the private key of the certificate is missing',
     ],
     [
       'a key that is none',
