@@ -296,9 +296,7 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
     const ended = await act(context, pass, step);
     if (ended !== undefined) return ended;
   }
-  throw new Error(
-    `bug: the reconcile of ${storedInWords(context.stored)} was stopped, because it did not end in ${mostSteps} steps`,
-  );
+  throw new Error(`bug: the reconcile of ${storedInWords(context.stored)} did not end in ${mostSteps} steps`);
 }
 
 function prepare(context: ReconcileContext, resources: Resources): void {

@@ -23,10 +23,7 @@ const troubleOf: Readonly<Partial<Record<KubeReason, OutageKind>>> = {
 
 const words = {
   silent: { begins: 'Kubernetes does not answer', ends: 'Kubernetes answers again' },
-  refusing: {
-    begins: 'Kubernetes does not accept the credential of the operator',
-    ends: 'Kubernetes accepts the credential of the operator again',
-  },
+  refusing: { begins: 'Kubernetes does not accept the credential', ends: 'Kubernetes accepts the credential again' },
 } as const;
 
 /**

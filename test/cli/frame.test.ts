@@ -49,7 +49,7 @@ describe('every command', () => {
     [importAccount, ['folder', '--id', ''], '--id: must be an id'],
     [importAccount, ['folder', '--member', ''], '--member: must be an id'],
     [doctor, ['--skip', ''], '--skip: must be the code of a finding'],
-    [status, ['--as', 'ann', '--as-group', ''], '--as-group: must be the name of a user group'],
+    [status, ['--as', 'ann', '--as-group', ''], '--as-group: must name a user group'],
   ])('refuses an empty value of an option that is a list', async (call, args, line) => {
     const { code, err } = await ran(call, args);
 

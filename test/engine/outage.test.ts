@@ -83,8 +83,8 @@ describe('while Kubernetes does not answer', () => {
 
     expect(log.lines.map(({ level, message }) => `${level} ${message}`)).toEqual([
       'warn Kubernetes does not answer: no answer',
-      'warn Kubernetes does not accept the credential of the operator: no',
-      'info Kubernetes accepts the credential of the operator again',
+      'warn Kubernetes does not accept the credential: no',
+      'info Kubernetes accepts the credential again',
       'info Kubernetes answers again',
     ]);
   });

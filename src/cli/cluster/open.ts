@@ -12,11 +12,7 @@ export const clusterFlags = {
   kubeconfig: text('the kubeconfig of the cluster; by default KUBECONFIG, the pod or ~/.kube/config', 'FILE'),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('impersonate this user, as kubectl does', 'USER'),
-  asGroup: list(
-    'with --as: impersonate this group too',
-    'GROUP',
-    z.string().min(1, 'must be the name of a user group'),
-  ),
+  asGroup: list('with --as: impersonate this group too', 'GROUP', z.string().min(1, 'must name a user group')),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',

@@ -18,9 +18,7 @@ export const completionCommand = {
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install the script is written\nto the folder from which the shell loads it. If no shell is named, --install writes the program with which kubectl\ncompletes `kubectl apphosting`.',
   operand: 'optional',
   flags: {
-    install: {
-      help: 'write the script to a file; if no shell is named, write the program kubectl_complete-apphosting',
-    },
+    install: { help: 'write the script to a file; if no shell is named, write kubectl_complete-apphosting' },
     folder: text(
       'the folder for the file that --install writes; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
       'DIR',

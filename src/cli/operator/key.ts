@@ -33,7 +33,5 @@ export async function operatorKey(api: KubeApi, namespace: string): Promise<Oper
       if (!(error instanceof KubeError && error.reason === 'exists')) throw error;
     }
   }
-  throw new Error(
-    `Secret ${namespace}/${secretName} cannot be read after it was created; it may be deleted again and again`,
-  );
+  throw new Error(`Secret ${namespace}/${secretName} was created, but cannot be found afterwards`);
 }

@@ -18,7 +18,7 @@ import {
   dateMs,
   unwrapped,
   parsed,
-  listNamed,
+  listAt,
   anyListNamed,
   word,
   words,
@@ -190,15 +190,7 @@ const app = objectAt('/app', 'app', Record, ({ appId }) => appId);
 export const deleteApp = app.remove;
 
 /** Reads the apps of an account. */
-export function appsOf(accountId: string): Read<AppItem> {
-  return {
-    key: 'apps',
-    first: get('/apps', { accountId }),
-    items: listNamed(App, 'apps'),
-    idOf: (item) => item.appId,
-    pace: 'poll',
-  };
-}
+export const appsOf = listAt('/apps', 'apps', App, ({ appId }) => appId);
 
 /** Reads the full record of one app. */
 export const appOf = app.read;
@@ -219,12 +211,8 @@ export function isUnderWay(status: string | undefined): boolean {
 /** Reads the environments of an account. */
 export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   return {
-    key: 'appEnvs',
-    first: get('/app-envs', { accountId }),
-    items: listNamed(AppEnv, 'appEnvs'),
-    idOf: (environment) => environment.appEnvId,
-    groupOf: (environment) => environment.appId,
-    pace: 'poll',
+    ...listAt('/app-envs', 'appEnvs', AppEnv, ({ appEnvId }) => appEnvId)(accountId),
+    groupOf: ({ appId }) => appId,
     busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),
   };
 }

@@ -1,25 +1,8 @@
 import { z } from 'zod';
 import { isRecord, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
-import {
-  Id,
-  Text,
-  MaybeSecret,
-  get,
-  endpoint,
-  objectAt,
-  single,
-  id,
-  lenient,
-  lenientList,
-  dateMs,
-  unwrapped,
-  parsed,
-  listNamed,
-  word,
-  words,
-  compared,
-} from './endpoint.ts';
+import { compared, endpoint, get, listAt, objectAt, parsed, single, unwrapped } from './endpoint.ts';
+import { dateMs, Id, id, lenient, lenientList, MaybeSecret, Text, word, words } from './endpoint.ts';
 
 const Deployment = z
   .object({ region: word, dashboardContactPointUid: lenient(words) })
@@ -117,21 +100,14 @@ export const postContactPoint = endpoint('POST', '/contact-point', 'create', Pos
 /** Changes a contact point. The service keeps secrets that the request leaves out. */
 export const patchContactPoint = endpoint('PATCH', '/contact-point', 'update', PatchContactPoint);
 
-const contactPoint = objectAt('/contact-point', 'contactPoint', ContactPoint, (point) => point.contactPointId);
+const idOf = ({ contactPointId }: ContactPointItem): string => contactPointId;
+const contactPoint = objectAt('/contact-point', 'contactPoint', ContactPoint, idOf);
 
 /** Deletes a contact point. The service refuses this while an alert uses the contact point. */
 export const deleteContactPoint = contactPoint.remove;
 
 /** Reads the contact points of an account, without their config. */
-export function contactPointsOf(accountId: string): Read<ContactPointItem> {
-  return {
-    key: 'contactPoints',
-    first: get('/contact-points', { accountId }),
-    items: listNamed(ContactPoint, 'contactPoints'),
-    idOf: (point) => point.contactPointId,
-    pace: 'poll',
-  };
-}
+export const contactPointsOf = listAt('/contact-points', 'contactPoints', ContactPoint, idOf);
 
 /** Reads one contact point, without its config. */
 export const contactPointOf = contactPoint.read;
@@ -149,7 +125,7 @@ export function contactPointWithSecretsOf(
     key: `contactPointWithSecrets/${contactPointId}/${updatedAtMs ?? ''}`,
     first: get('/contact-point', { contactPointId, showSecrets: 'true' }),
     items: single(contactPointWithSecretsIn),
-    idOf: (point) => point.contactPointId,
+    idOf,
     absentOn404: true,
     pace: 'hourly',
   };

@@ -89,6 +89,16 @@ export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Ite
   };
 }
 
+/**
+ * Describes how to read a list of all objects of one type in an account, at the account's poll interval. `key` is the key of the
+ * read, and the field of the response that has the list.
+ */
+export function listAt<Item>(path: string, key: string, schema: z.ZodType<Item>, idOf: (item: Item) => string) {
+  return (accountId: string): Read<Item> => {
+    return { key, first: get(path, { accountId }), items: listNamed(schema, key), idOf, pace: 'poll' };
+  };
+}
+
 /** Describes how to read a list in pages of 100 items. Each page contains the cursor of the next page. */
 export function cursorList<Item>(
   path: string,

@@ -279,10 +279,7 @@ function deployedCondition(state: string, { deploy }: AppEnvironmentFacts, never
       return deployed.yes('Running', 'the environment runs');
     case 'Stopped':
       return neverDeployed && deploy === undefined
-        ? deployed.no(
-            'NeverDeployed',
-            'this resource has never deployed anything, and the service refused to start the environment',
-          )
+        ? deployed.no('NeverDeployed', 'this resource has never deployed anything to the environment')
         : deployed.no('Stopped', 'the environment is stopped');
     case 'Updating':
       return deployed.unknown('Updating', underUpdate);

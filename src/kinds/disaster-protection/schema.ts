@@ -181,9 +181,7 @@ export const DisasterProtectionFacts = facts({
   readiness: shown("The service's judgement on whether a recovery would work.", {
     state: word('The state of the readiness for a recovery, such as ready.').optional(),
     reason: word('The reason for the current readiness state.').optional(),
-    warnings: listOf('Warnings of the service about whether a recovery would work.', word('A warning.'), {
-      max: 50,
-    }).optional(),
+    warnings: listOf('Warnings about whether a recovery would work.', word('A warning.'), { max: 50 }).optional(),
     cutoffTime: time('Time up to which data can be recovered from the newest recovery point (API field: cutoffAt).'),
     recoveryPointAgeSeconds: count(
       'Age of the newest recovery point, in seconds (API field: recoveryPointAgeMs). The operator does not update status when only this age changes.',
@@ -268,12 +266,7 @@ export const identity = {
       description: 'Age of the newest recovery point.',
     },
     { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
-    {
-      name: 'STORAGE',
-      path: '.status.settings.storage.source',
-      wide: true,
-      description: 'Where snapshots are stored: Inherited, Platform or Credential.',
-    },
+    { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'Where snapshots are kept.' },
   ],
   selectable: [
     '.spec.environmentRef.name',

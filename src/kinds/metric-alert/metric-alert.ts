@@ -192,12 +192,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
   holds: true,
   columns: [
     { name: 'STATE', path: '.status.state', description: 'The state: Normal, Pending, Firing, NoData or Error.' },
-    {
-      name: 'SINCE',
-      path: '.status.stateChangeTime',
-      type: 'date',
-      description: 'Time since the operator first saw the current state.',
-    },
+    { name: 'SINCE', path: '.status.stateChangeTime', type: 'date', description: 'Time in the current state.' },
     { name: 'METRIC', path: '.spec.metric', description: 'The metric that is measured.' },
     {
       name: 'OBSERVED',
