@@ -1,6 +1,6 @@
 /**
- * Collects one HTTP response from undici. Every request to the service and to Kubernetes goes through here, except
- * a watch, whose response has no end.
+ * Collects one HTTP response from undici. The operator and its commands send every request to the service and to Kubernetes
+ * through here, except a watch, whose response has no end.
  *
  * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called right
  * before the bytes are sent.
@@ -26,7 +26,10 @@ export interface Bounds {
   readonly signal: AbortSignal;
   readonly mostBytes: number;
   readonly tooLarge: () => Error;
-  /** Called right before the request is sent. If this function returns an error, nothing is sent and the request fails with that error. */
+  /**
+   * Called right before the request is sent. If this function returns an error, nothing is sent and the request fails
+   * with that error.
+   */
   readonly mayStart?: () => Error | undefined;
 }
 
@@ -39,6 +42,7 @@ export function collect(
   options: Dispatcher.DispatchOptions,
   { signal, mostBytes, tooLarge, mayStart }: Bounds,
 ): Promise<Received> {
+  if (signal.aborted) return Promise.reject(signal.reason as Error);
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];
     let size = 0;

@@ -11,7 +11,7 @@ import { cautionsOn, protectionCommand, readProtection, type Point, type Protect
 
 const badPoint = 'must be latest, or the first characters of the id of a recovery point';
 
-/** The flags of `apphosting activate`. */
+/** Describes the command `apphosting activate`: its name, flags and notes. */
 export const activateCommand = {
   name: 'activate NAME',
   summary:
@@ -107,8 +107,8 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
 }
 
 /**
- * Chooses the names of the recovered environment and its app. A warm standby keeps its names. Otherwise, names from
- * flags come first, then the names that the protection has saved.
+ * Chooses the names of the recovered environment and its app. Names from flags come first, then those that the
+ * protection has saved. Fails if the environment has no name, or if flags rename a warm standby.
  */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object {
   const { warmDestination } = facts;
@@ -139,8 +139,8 @@ function isAnother({ facts, obstacle }: ProtectionView): boolean {
 }
 
 /**
- * Counts the earlier activations of a recovery point. A new activation needs a new `attempt`, because the service answers an equal request
- * with the earlier operation.
+ * Counts the earlier activations of a recovery point. A new activation needs a new `attempt`, because the service
+ * answers an equal request with the earlier operation.
  */
 function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);

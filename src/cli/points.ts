@@ -4,7 +4,7 @@ import { command, type CommandAnswer } from './frame.ts';
 import { ageInTwoUnits, columns, counted } from './output.ts';
 import { cautionsOn, protectionCommand, readProtection, type Point, type ProtectionView } from './protection.ts';
 
-/** The flags of `apphosting points`. */
+/** Describes the command `apphosting points`: its name, flags and notes. */
 export const pointsCommand = {
   name: 'points NAME',
   summary:

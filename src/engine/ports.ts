@@ -201,8 +201,8 @@ export interface Service {
    */
   announce(urgency: Urgency): () => void;
   /**
-   * Sends a request. If a deadline is given and the service throttles the request, it is sent once more after a short
-   * pause.
+   * Sends a request. If a deadline is given and the service throttles the request, it is sent once more after the pause,
+   * unless the pause is long or the deadline comes first.
    */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
@@ -343,7 +343,10 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** The part of the Kubernetes API that the operator uses. Every call has a deadline, and failures are thrown as `KubeError`. */
+/**
+ * The part of the Kubernetes API that the operator uses. Every call has a deadline, and failures are thrown as
+ * `KubeError`.
+ */
 export interface KubeApi {
   get(resource: Resource, namespace: string | undefined, name: string): Promise<KubeObject | undefined>;
   list(resource: Resource, options: PageOptions): Promise<Page>;

@@ -23,7 +23,7 @@ export type AccountSettings = Settings<typeof accountFlags>;
 /** The flags that together name an account, as messages list them. */
 export const byFlags = '--base-url, --token-file and --account-id';
 
-/** True if flags name an account of the service directly, so that no cluster is needed. */
+/** True if the flags give a base URL or a token file: the account then comes from flags, and no cluster is needed. */
 export function isNamedByFlags({ baseUrl, tokenFile }: AccountSettings): boolean {
   return baseUrl !== undefined || tokenFile !== undefined;
 }

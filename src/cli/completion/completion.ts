@@ -11,7 +11,7 @@ import { command, type Outside } from '../frame.ts';
 import { exitCodes, standard } from '../output.ts';
 import { commandReferences } from '../reference/commands.ts';
 
-/** The flags of `apphosting completion`. */
+/** Describes the command `apphosting completion`: its name, flags and notes. */
 export const completionCommand = {
   name: 'completion bash|zsh|fish',
   summary:

@@ -1,4 +1,7 @@
-/** `apphosting inventory` and `apphosting catalog`: what an account of the service contains, and what the service offers. */
+/**
+ * `apphosting inventory` and `apphosting catalog`: what an account of the service contains, and what the service
+ * offers.
+ */
 import { output, type CommandLine, type Flags } from '../../config.ts';
 import { recordsIn } from '../../base/json.ts';
 import { appPresetsOf, databasePresetsOf, solutionsOf } from '../../hosting/requests.ts';
@@ -14,7 +17,7 @@ import { columns } from '../output.ts';
 const flags = { ...accountFlags, ...clusterAccountFlags, output: output(['text', 'json']) };
 const notes = ['Exit codes: 0 success, 1 something could not be read, 64 wrong usage.'];
 
-/** The flags of `apphosting inventory`. */
+/** Describes the command `apphosting inventory`: its name, flags and notes. */
 export const inventoryCommand = {
   name: 'inventory',
   summary:
@@ -23,7 +26,7 @@ export const inventoryCommand = {
   notes,
 } satisfies CommandLine<Flags>;
 
-/** The flags of `apphosting catalog`. */
+/** Describes the command `apphosting catalog`. */
 export const catalogCommand = {
   name: 'catalog',
   summary:

@@ -10,7 +10,7 @@ import { columns, exitCodes, writeOrExplain } from '../output.ts';
 import { bundleOf } from './bundle.ts';
 import { examine, type CheckFinding, type CheckVerdict } from './checks.ts';
 
-/** The flags of `apphosting doctor`. */
+/** Describes the command `apphosting doctor`: its name, flags and notes. */
 export const doctorCommand = {
   name: 'doctor',
   summary:

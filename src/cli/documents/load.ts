@@ -1,7 +1,8 @@
 /**
  * Loads Kubernetes objects from a folder, a file or standard input, each with its file and line.
  *
- * Guarantees: the order of the objects does not depend on the machine; what cannot be read is reported and never left out.
+ * Guarantees: the order of the objects does not depend on the machine; a file or folder that cannot be read is reported and
+ * never left out. If a kustomization was rendered, only problems of the rendered text are reported.
  */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
@@ -84,13 +85,17 @@ export async function readTexts(path: string) {
 }
 
 /**
- * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. Leaves out hidden files and
- * folders.
+ * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. A link that leads nowhere
+ * counts as a folder if its name has no extension. Leaves out hidden files and folders.
  */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
-  const isFolder = async (name: string) => (await stat(join(folder, name)).catch(() => undefined))?.isDirectory();
-  const wanted = await Promise.all(names.map(async (name) => isManifest(name) || isFolder(name)));
+  const mayBeFolder = (name: string) =>
+    stat(join(folder, name)).then(
+      (found) => found.isDirectory(),
+      () => !name.includes('.'),
+    );
+  const wanted = await Promise.all(names.map(async (name) => isManifest(name) || mayBeFolder(name)));
   return names.filter((_name, at) => wanted[at]);
 }
 

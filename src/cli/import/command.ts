@@ -1,4 +1,7 @@
-/** `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the service. */
+/**
+ * `apphosting import`: writes the content of an account as a folder of manifests. Applying them sends no changes to the
+ * service.
+ */
 import { resolve } from 'node:path';
 import { z } from 'zod';
 import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
@@ -18,7 +21,7 @@ import { readAccount, type Gap } from './read-account.ts';
 const importable = Object.keys(folders);
 const installationForm = /^(?<id>[^=]+)=(?<solution>[^/]+)\/(?<region>[^/]+)\/(?<appName>.+)$/;
 
-/** The flags of `apphosting import`. */
+/** Describes the command `apphosting import`: its name, flags and notes. */
 export const importCommand = {
   name: 'import DIR',
   summary:

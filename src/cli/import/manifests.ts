@@ -1,6 +1,6 @@
 /**
- * Turns the objects of an account into resources. The id of another object becomes a reference to that object's resource. Default values
- * and secrets are left out.
+ * Turns the objects of an account into resources. The id of another object becomes a reference to that object's
+ * resource. Default values and secrets are left out.
  */
 import { definedIn, Secret } from '../../base/json.ts';
 import type { AppEnvironmentSpec } from '../../kinds/app-environment/schema.ts';
@@ -173,7 +173,10 @@ function namesOf(
   );
 }
 
-/** Turns a text into a Kubernetes name: at most 50 lower case letters, digits and dashes. */
+/**
+ * Turns a text into a Kubernetes name of at most 50 lower case letters, digits and dashes; empty if no letter or digit
+ * is left.
+ */
 function slugOf(text: string): string {
   const plain = text.normalize('NFKD').toLowerCase();
   return (plain.match(/[a-z0-9]+/g) ?? []).join('-').slice(0, 50).replace(/-+$/, '');

@@ -1,7 +1,7 @@
 /**
- * Keeps objects of the operator's kinds in memory, so that an engine can run without a cluster. The caller applies and deletes objects; the
- * engine writes their status and finalizer. The store follows those rules of the API server that the engine depends on: resource versions,
- * generations, conflicts, and a deletion that waits for finalizers.
+ * Keeps objects of the operator's kinds in memory, so that an engine can run without a cluster. The caller applies and
+ * deletes objects; the engine writes their status and finalizer. The store follows those rules of the API server that
+ * the engine depends on: resource versions, generations, conflicts, and a deletion that waits for finalizers.
  */
 import { sameJson } from '../../base/json.ts';
 import { type Clock, isoSeconds } from '../../base/time.ts';
@@ -32,8 +32,8 @@ export class ObjectsInMemory implements ObjectWriter {
   }
 
   /**
-   * Creates an object, by default with generation 1, or changes it. A new spec raises the generation. If no status is given, the old status
-   * stays.
+   * Creates an object, by default with generation 1, or changes it. A new spec raises the generation. If no status is
+   * given, the old status stays.
    */
   apply(given: KubeObject): void {
     const key = keyOfObject(given);
@@ -106,8 +106,8 @@ export class ObjectsInMemory implements ObjectWriter {
   }
 
   /**
-   * Reports a change to `onEvent`. As with a watch on a cluster, the report arrives only after the code that made the
-   * change has finished.
+   * Reports a change to `onEvent`. As with a watch on a cluster, the report does not arrive before the code that made the
+   * change has finished or waits for something.
    */
   #tell(object: KubeObject): void {
     setImmediate(() =>

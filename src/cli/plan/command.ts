@@ -32,7 +32,7 @@ import { sortDocuments, specOf } from './scenes.ts';
 const gates = ['delete', 'restart', 'access', 'unknown'] as const;
 type Gate = (typeof gates)[number];
 
-/** The flags of `apphosting plan`. */
+/** Describes the command `apphosting plan`: its name, flags and notes. */
 export const planCommand = {
   name: 'plan DIR|FILE|-',
   summary:

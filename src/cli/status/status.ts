@@ -6,7 +6,7 @@ import { command } from '../frame.ts';
 import { ageInWords, columns, exitCodes, type Paint, paintFor } from '../output.ts';
 import { treeOf, type Branch } from './tree.ts';
 
-/** The flags of `apphosting status`. */
+/** Describes the command `apphosting status`: its name, flags and notes. */
 export const statusCommand = {
   name: 'status',
   summary: 'Shows every account with its apps, environments and alerts as a tree: what is Ready, what is not, and why.',

@@ -7,7 +7,7 @@ import { ageInWords, counted, exitCodes } from '../output.ts';
 import { allReady } from './status.ts';
 import { storiesOf, type State, type Story } from './causes.ts';
 
-/** The flags of `apphosting why`. */
+/** Describes the command `apphosting why`: its name, flags and notes. */
 export const whyCommand = {
   name: 'why KIND/NAME',
   summary:

@@ -172,7 +172,8 @@ export class ReconcileContext {
         ? await writer.writeStatus(this.object, status)
         : await writer.commitStatus(this.object, (newest) => this.#onNewest(newest, render));
     this.inProcess.unwritten = undefined;
-    // The object was deleted before its id could be written to status. An event is then the only record of the id.
+    // The object was deleted before values from a response could be written to status. If it leaves something in the service,
+    // an event is the only record of that.
     if (unwritten !== undefined && written.is === 'gone') this.#publishLost();
     if (written.is !== 'written') return false;
     const { object } = written;

@@ -67,8 +67,8 @@ export function createdAlert(body: unknown): Readonly<z.output<typeof Created>> 
 }
 
 /**
- * When the service refuses to delete a contact point, reads from its response how many alerts use the contact point. Returns
- * undefined if the response contains no number.
+ * When the service refuses to delete a contact point, reads from its response how many alerts use the contact point.
+ * Returns undefined if the response contains no number.
  */
 export function usedByAlertsOf(body: unknown): number | undefined {
   const details = isRecord(body) ? body['details'] : undefined;
@@ -124,8 +124,8 @@ export const postAlertToggle = endpoint(
 );
 
 /**
- * Makes the service fetch the live state of an alert. The request changes nothing although it is a POST, so the request may be
- * repeated.
+ * Makes the service fetch the live state of an alert. The request changes nothing although it is a POST, so the request
+ * may be repeated.
  */
 export const postAlertRefresh = endpoint('POST', '/alert/refresh', 'read', z.strictObject({ alertId: Id }));
 
@@ -162,8 +162,8 @@ export function alertOf(alertId: string): Read<AlertItem> {
 }
 
 /**
- * Reads the live state of one alert, at most once in `everyMs`. The reads of the live states of all alerts share one part of
- * the request budget.
+ * Reads the live state of one alert, about once in `everyMs` or more rarely. The reads of the live states of all alerts
+ * share one part of the request budget.
  */
 export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {
   return {

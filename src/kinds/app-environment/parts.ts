@@ -78,8 +78,9 @@ function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
 }
 
 /**
- * True if this value was the last one that the operator sent for the field. With `mayAssume`, also true if the operator
- * never sent the value, but assumes it to be deployed because the environment already ran when it was bound.
+ * True if this value was the last one that the service accepted for the field, or if this cannot be known because the
+ * operator's key was lost. With `mayAssume`, also true for a value that was never sent, but is assumed to be deployed
+ * because the environment already ran when it was bound.
  */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
@@ -162,8 +163,8 @@ export function appliedBy(pass: EnvironmentPass): Applied {
 }
 
 /**
- * Returns the fingerprints to keep after a deployment that failed or whose outcome stayed unknown. They prevent the operator
- * from repeating the deployment by itself.
+ * Returns the fingerprints to keep after a deployment that failed or whose outcome stayed unknown. They prevent the
+ * operator from repeating the deployment by itself.
  */
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);

@@ -124,7 +124,8 @@ export const sizing = shown(
 );
 
 /**
- * Builds the schema of an operation on a configuration. Its texts, such as the stage, stand as the service writes them.
+ * Builds the schema of an operation in the status of a DisasterProtection. Texts such as the stage are the service's
+ * own words; a text that is too long or has unusual characters is `(no word)`.
  */
 export function operation(description: string) {
   return shown(description, {

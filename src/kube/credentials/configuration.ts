@@ -1,10 +1,10 @@
 /**
- * Finds the cluster and the user. client-node reads the kubeconfigs. This module adds features of kubectl that client-node
- * lacks: `tokenFile`, `as-uid`, `as-groups`, plugin paths relative to the kubeconfig, `KUBERNETES_EXEC_INFO` for plugins, and
- * the rule that the first of two entries with the same name counts.
+ * Finds the cluster and the user. client-node reads the kubeconfigs. This module adds features of kubectl that
+ * client-node lacks: `tokenFile`, `as-uid`, `as-groups`, plugin paths relative to the kubeconfig,
+ * `KUBERNETES_EXEC_INFO` for plugins, and the rule that the first of two entries with the same name counts.
  *
- * Error messages contain the file and, where known, the field. Of the content of a file they contain only names and commands,
- * never a credential. CA certificates are not checked here: if a CA certificate is broken, connections fail.
+ * Error messages contain the file and, where known, the field. Of the content of a file they contain only names and
+ * commands, never a credential. CA certificates are not checked here: if a CA certificate is broken, connections fail.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -16,7 +16,7 @@ import { isIP } from 'node:net';
 
 const serviceAccountToken = '/var/run/secrets/kubernetes.io/serviceaccount/token';
 
-/** The places to look for a cluster and credentials. */
+/** Where to look for a cluster and credentials, and which context and user to use. */
 export interface CredentialsOptions {
   readonly clock: Clock;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -47,7 +47,10 @@ export interface KubeConfiguration {
   readonly title: string;
 }
 
-/** Looks for a cluster in this order: the given file, `KUBECONFIG`, the pod's service account, the file in the home folder. */
+/**
+ * Looks for a cluster in this order: the given file, `KUBECONFIG`, the pod's service account, the file in the home
+ * folder.
+ */
 export async function loadConfiguration(options: CredentialsOptions): Promise<KubeConfiguration> {
   const { as: user, asGroups = [] } = options;
   const found = await foundConfiguration(options);
@@ -101,8 +104,8 @@ interface UserEntry {
 }
 
 /**
- * Loads one kubeconfig. An entry that cannot be used is left out, which is an error only if the chosen context refers to the
- * entry.
+ * Loads one kubeconfig. An entry that cannot be used is left out, which is an error only if the chosen context refers
+ * to the entry.
  */
 async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly UserEntry[] }> {
   // Import the YAML parser only here, since an operator in a pod never needs the parser.

@@ -11,8 +11,8 @@ export interface Running {
 }
 
 /**
- * Lists the processes on this machine that are visible to this user. Leaves out zombies, because they have no command line any
- * more.
+ * Lists the processes on this machine that are visible to this user. Leaves out processes without a command line, such as
+ * zombies.
  */
 export async function processTable(): Promise<readonly Running[]> {
   if (platform !== 'linux') return fromPs();

@@ -1,6 +1,6 @@
 /**
- * Holds the simulator's data, which changes only in transactions. A transaction runs a function, and keeps all changes that the function
- * makes, or none if it throws. The function is synchronous, so two transactions never overlap.
+ * Holds the simulator's data, which changes only in transactions. A transaction runs a function, and keeps all changes
+ * that the function makes, or none if it throws. The function is synchronous, so two transactions never overlap.
  */
 import { hash } from 'node:crypto';
 
@@ -11,8 +11,8 @@ import { RecentChanges } from './recent.ts';
 import { type Commit, type Detail, type LedgerEntry, type SavedStep, type SavedWorld, settings } from './saved.ts';
 
 /**
- * A function call that is due at a certain time of the simulator's clock. Timers are stored with the simulator's data, so they survive a
- * restart.
+ * A function call that is due at a certain time of the simulator's clock. Timers are stored with the simulator's data,
+ * so they survive a restart.
  */
 export interface Timer {
   readonly timerId: string;
@@ -27,7 +27,10 @@ export interface Timer {
 /** All timers that have not fired yet. */
 export const timers = collection<Timer>('timers', (timer) => timer.timerId);
 
-/** The part of the store that the code inside a transaction uses. It reads and changes objects, but cannot load or save all data. */
+/**
+ * The part of the store that the code inside a transaction uses. It reads and changes objects, but cannot load or save
+ * all data.
+ */
 export type World = Omit<Store, 'load' | 'save' | 'head' | 'replay' | 'transact' | 'onStep'>;
 
 /** The cause of a transaction, for the change log: a request with its token, or a control request (/_sim). */
@@ -55,8 +58,8 @@ interface Open {
 }
 
 /**
- * Holds the tables, the change log and the timers of the simulator. Calls `onStep` with the changes of each successful transaction, so that
- * they can be saved.
+ * Holds the tables, the change log and the timers of the simulator. Calls `onStep` with the changes of each successful
+ * transaction, so that they can be saved.
  */
 export class Store {
   readonly #tables = new Map<string, Table<object>>();
@@ -67,8 +70,8 @@ export class Store {
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
   /**
-   * The newest changes of stored objects. They are needed for lists that show an older state, and for the web page, which loads only what
-   * has changed.
+   * The newest changes of stored objects. They are needed for lists that show an older state, and for the web page,
+   * which loads only what has changed.
    */
   readonly recent = new RecentChanges();
   /** A function that gets the changes of each successful transaction before the response to the request is sent. */
@@ -78,7 +81,10 @@ export class Store {
     this.#collections = collections as unknown as readonly Collection<object>[];
   }
 
-  /** The time of the simulator's clock in milliseconds since 1970; the time does not change during a transaction. */
+  /**
+   * The time of the current transaction, by the simulator's clock in milliseconds since 1970; outside a transaction,
+   * that of the last one.
+   */
   get now(): number {
     return this.#now;
   }
@@ -128,8 +134,8 @@ export class Store {
   }
 
   /**
-   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. In the result, `committed` is
-   * true if anything changed.
+   * Runs `work` as one transaction at the clock time `now`. If `work` throws, none of its changes are kept. In the
+   * result, `committed` is true if anything changed.
    */
   transact<R>(now: number, cause: Cause | undefined, work: (world: World) => R): { result: R; committed: boolean } {
     if (this.#open !== undefined) throw new Error('another transaction is already open');
@@ -180,8 +186,8 @@ export class Store {
   }
 
   /**
-   * Schedules a timer. `subject` is what the timer is for, such as the id of an environment. If the subject already has a timer of the same
-   * kind, the new timer replaces it.
+   * Schedules a timer. `subject` is what the timer is for, such as the id of an environment. If the subject already has
+   * a timer of the same kind, the new timer replaces it.
    */
   schedule(kind: string, subject: string, at: number, data: unknown): void {
     const timerId = timerIdOf(kind, subject);
@@ -264,7 +270,8 @@ function causeShown(cause: Cause | undefined, accountId: string): Omit<Commit, '
 }
 
 /**
- * Returns the id of a timer, made from its kind and its subject, such as an environment. So a subject has at most one timer of each kind.
+ * Returns the id of a timer, made from its kind and its subject, such as an environment. So a subject has at most one
+ * timer of each kind.
  */
 function timerIdOf(kind: string, subject: string): string {
   return `${kind}/${subject}`;

@@ -235,17 +235,19 @@ describe('a plan of bad input', () => {
     expect(result).toMatchObject({ code: 0, err: '', out: expect.stringContaining('+ ContactPoint/on-call') });
   });
 
-  it('says of a link that leads back where it is, and reads everything else once', async () => {
+  it('says of links that lead back or nowhere where they are, and reads everything else once', async () => {
     const service = await serviceAtSocket();
     const folder = folderOf({ 'apps/a.yaml': contactPoint() });
     symlinkSync('..', join(folder, 'apps/back'));
+    symlinkSync('nowhere', join(folder, 'apps/base'));
 
     const { code, out } = await ran(plan, [folder, ...service.flags]);
 
     expect(out.split('\n').filter((line) => line.startsWith('x '))).toEqual([
       'x apps/back:1: the symbolic link points to a folder that contains the link [Unreadable]',
+      'x apps/base:1: there is no such file or folder [Unreadable]',
     ]);
-    expect(out).toMatch(/^1 create, 1 finding\..* INCOMPLETE/m);
+    expect(out).toMatch(/^1 create, 2 findings\..* INCOMPLETE/m);
     expect(code).toBe(1);
   });
 

@@ -339,7 +339,10 @@ function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fie
   return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
-/** The data of a create call whose outcome is unknown, including its fields. */
+/**
+ * The data of a create call whose outcome is unknown. `fields` is undefined if the spec or a Secret has changed since
+ * the call.
+ */
 type LostCreate = CreateIntent & { readonly latestMs: number | undefined; readonly fields: Fields | undefined };
 
 /** True if an object can be the result of a create call with an unknown outcome, judging by its name and fields. */
@@ -377,7 +380,7 @@ function outOfTime(plan: { noun: string }, id: string): Step {
 
 /**
  * Ends the deletion of a resource whose create call has an unknown outcome. All objects that the call may have created
- * stay in the service, because it is unknown which of them it created.
+ * stay in the service, because it is unknown whether it created one of them, and which.
  */
 function leaveAll({ noun }: { noun: string }, { name }: CreateIntent, ids: readonly string[]): Step {
   const stays = `${ids.toSorted().join(', ')} stay in the service, because a create call whose outcome is not known may have created one of these objects as ${noun} "${name}"`;

@@ -67,8 +67,8 @@ function newStandby(world: World, { target, source, told }: Configuration): Stan
 }
 
 /**
- * Marks a configuration as enrolled. In a cold configuration, the enrollment operation is then finished. In a warm configuration, the
- * operation keeps running, because it copies changes to the standby.
+ * Marks a configuration as enrolled. In a cold configuration, the enrollment operation is then finished. In a warm
+ * configuration, the operation keeps running, because it copies changes to the standby.
  */
 export function completeEnrollment(world: World, configuration: Configuration, operation: Operation): Configuration {
   const { now } = world;
@@ -83,7 +83,10 @@ export function completeEnrollment(world: World, configuration: Configuration, o
   return isCold ? end(enrolled, operation, 'succeeded', now) : settleReceiver(enrolled, operation);
 }
 
-/** Makes the copies that an enrollment lacks when it completes: a control request (/_sim) can skip the phase that makes them. */
+/**
+ * Makes the copies that an enrollment lacks when it completes: a control request (/_sim) can skip the phase that makes
+ * them.
+ */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
   const copying = protectedPoint(prepared) === undefined ? startCopying(world, prepared) : prepared;
@@ -114,7 +117,10 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
   return enter({ ...configuration, told }, { ...operation, check, validationCleanup }, 'cleaning', now);
 }
 
-/** Records that the temporary target of a validation may still exist. The validation stays open, so that no recovery can begin. */
+/**
+ * Records that the temporary target of a validation may still exist. The validation stays open, so that no recovery can
+ * begin.
+ */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
   const observed = { ...operation, validationCleanup, stepDueAt: now + STEP_RETRY_MS };
@@ -125,7 +131,10 @@ function failToVerify(configuration: Configuration, operation: Operation, now: n
   );
 }
 
-/** Ends a validation after its temporary target was removed, and records the result. The disk of the target is kept for some time. */
+/**
+ * Ends a validation after its temporary target was removed, and records the result. The disk of the target is kept for
+ * some time.
+ */
 export function completeCheck(configuration: Configuration, operation: Operation, now: number): Configuration {
   const failed = operation.check === 'fail';
   const lastCheck = { at: now, result: failed ? 'fail' : 'pass' } as const;
@@ -139,8 +148,8 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In an activation, the phase `promoting` follows `restoring`. It also follows `preparing` and `validating`, which an activation enters
-  // only if a control request (/_sim) sets them.
+  // In an activation, the phase `promoting` follows `restoring`, or `queued` in a warm configuration. It also follows `preparing` and
+  // `validating`, which an activation enters only if a control request (/_sim) sets them.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
@@ -151,7 +160,8 @@ export function returnToProtection(configuration: Configuration, operation: Oper
 }
 
 /**
- * Completes an activation, which can then no longer be discarded. The recovered environment is created when the configuration is stored.
+ * Completes an activation, which can then no longer be discarded. The recovered environment is created when the
+ * configuration is stored.
  */
 export function promote(configuration: Configuration, operation: Operation, now: number): Configuration {
   const { operationId, pinned } = operation;
@@ -170,8 +180,8 @@ export function promote(configuration: Configuration, operation: Operation, now:
 }
 
 /**
- * Removes the standby from a warm configuration, because the standby has become the live environment. Also ends the enrollment and stops
- * scheduled snapshots and validations. Does nothing for a cold configuration.
+ * Removes the standby from a warm configuration, because the standby has become the live environment. Also ends the
+ * enrollment and stops scheduled snapshots and validations. Does nothing for a cold configuration.
  */
 function withoutStandby(configuration: Configuration, now: number): Configuration {
   if (configuration.settings.mode === 'cold') return configuration;
@@ -205,8 +215,8 @@ export function tick(world: World, before: Configuration): Configuration {
 }
 
 /**
- * Finds the next scheduled action of a configuration, such as a step or a snapshot. Returns undefined if there is none, for example during
- * a reset or while a control request (/_sim) has stopped the configuration with `hold`.
+ * Finds the next scheduled action of a configuration, such as a step or a snapshot. Returns undefined if there is none,
+ * for example during a reset or while a control request (/_sim) has stopped the configuration with `hold`.
  */
 export function earliest(configuration: Configuration): Due | undefined {
   if (configuration.told.hold || configuration.fencedAt !== undefined) return undefined;
@@ -233,7 +243,10 @@ function change(world: World, configuration: Configuration): Configuration {
   return applied(configuration, world.now);
 }
 
-/** Returns the next time of a schedule that lies after `now`. Times that were missed are skipped, and the interval stays the same. */
+/**
+ * Returns the next time of a schedule that lies after `now`. Times that were missed are skipped, and the interval stays
+ * the same.
+ */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
 }
