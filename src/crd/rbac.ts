@@ -141,7 +141,7 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// Users cannot change the spec of a recovery request. So `update` is not granted, and `patch` can change only the
+// The verbs for users on recovery requests, whose spec cannot be changed. `update` is not granted; `patch` is for the
 // metadata.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>

@@ -96,7 +96,7 @@ export class ReconcileContext {
     return this.parts.accounts.opened(this.stored.account);
   }
 
-  /** Adds values to the memory that the next status write stores. */
+  /** Sets values that the operator remembers about the object. The next status write stores them in status. */
   remember(learned: Partial<Memory> | undefined): void {
     if (learned === undefined) return;
     this.status = { ...this.status, memory: { ...this.status.memory, ...learned } };

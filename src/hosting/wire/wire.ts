@@ -1,10 +1,11 @@
 /**
- * Sends HTTP requests and receives the responses. A function of the type `Wire` handles one request; tests may pass their own
- * function, which needs no sockets.
+ * Sends HTTP requests and receives the responses. A function of the type `Wire` handles one request; tests may pass
+ * their own function, which needs no sockets.
  *
- * The usual function uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For each origin
- * and set of trusted certificates there are two connection pools, one for reads and one for writes. Connections for writes close
- * after one idle second: if the server closed a connection just when a write is sent, the outcome of the write would be unknown.
+ * The usual function uses undici: HTTP/1.1, no redirects, no retries, responses of at most 8 MiB, no compression. For
+ * each origin and set of trusted certificates there are two connection pools, one for reads and one for writes.
+ * Connections for writes close after one idle second: if the server closed a connection just when a write is sent, the
+ * outcome of the write would be unknown.
  */
 import type { Request } from '../../engine/ports.ts';
 import { EnvHttpProxyAgent, Pool, type Dispatcher } from 'undici';
@@ -41,8 +42,8 @@ export interface WireResponse {
 }
 
 /**
- * Says why no complete response arrived. If the request's function `start` was called and did not forbid sending, a part of the
- * request may have been sent.
+ * Says why no complete response arrived. A part of the request may have been sent if `start` of the request was called and
+ * allowed it.
  */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
@@ -67,8 +68,8 @@ export interface OpenWire {
 }
 
 /**
- * Creates the connection pools, and the function that sends requests over them. The function connects only to hosts that the host
- * rules allow.
+ * Creates the connection pools, and the function that sends requests over them. The function connects only to hosts
+ * that the host rules allow.
  */
 export function openUndiciWire(rules: HostRules, resolve: Resolve): OpenWire {
   const dispatchers = new Map<string, Dispatcher>();

@@ -211,8 +211,8 @@ export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): Call
 }
 
 /**
- * Names of the records in status about calls that failed or whose outcome was unknown. The next deployment that takes
- * effect removes these records.
+ * Keys of the entries in status that record calls which failed or whose outcome was unknown. The next deployment that takes
+ * effect removes these entries.
  */
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 

@@ -480,7 +480,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
   // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
-  // If the note `sentAt` is absent, this process has not sent the call, but an earlier process may have.
+  // Notes are kept only in this process. Without the note `sentAt`, it has not sent the call, but an earlier process may have.
   const why =
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'

@@ -4,8 +4,8 @@ import { type OperationKind, type Phase, SECOND, stepLengthMs } from './duration
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
 /**
- * Number of operations that a configuration keeps. It keeps the newest; older operations are dropped, except activations and operations
- * that are running.
+ * Number of operations that a configuration keeps. It keeps the newest; older operations are dropped, except
+ * activations and operations that are running.
  */
 const REMEMBERED = 50;
 
@@ -20,8 +20,8 @@ export function operationOf(configuration: Configuration, operationId: string | 
 }
 
 /**
- * True if an operation still has steps to do. The enrollment of a warm configuration stays open after its last step, because it feeds
- * changes to the standby, but it has no more steps.
+ * True if an operation still has steps to do. The enrollment of a warm configuration stays open after its last step,
+ * because it feeds changes to the standby, but it has no more steps.
  */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
@@ -46,14 +46,17 @@ export function withOperation(configuration: Configuration, changed: Operation):
   return { ...configuration, operations };
 }
 
-/** True for the two phases before promotion, `promoting` and `starting`, in which repeated failed steps permit a discard. */
+/**
+ * True for `promoting` and `starting`, the last two phases before the recovered environment is live. Repeated failed
+ * steps permit a discard there.
+ */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
 /**
- * Begins an operation and makes it the active operation; only a validation of an enrolled warm configuration leaves the enrollment active.
- * If `noted` is given, also adds an event of the kind `noted` to the configuration.
+ * Begins an operation and makes it the active operation; only a validation of an enrolled warm configuration leaves the
+ * enrollment active. If `noted` is given, also adds an event of the kind `noted` to the configuration.
  */
 export function begin(
   world: World,
@@ -91,8 +94,8 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 }
 
 /**
- * Ends an operation, so that another can begin. If it was the active operation, the completed enrollment of a warm configuration becomes
- * active again; without such an enrollment, no operation is active.
+ * Ends an operation, so that another can begin. If it was the active operation, the completed enrollment of a warm
+ * configuration becomes active again; without such an enrollment, no operation is active.
  */
 export function end(
   configuration: Configuration,
