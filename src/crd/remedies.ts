@@ -191,7 +191,7 @@ const aspects = {
   Accepted: nothing,
   NotSent: byItself,
   Promoted: 'Follow [After an activation](runbooks/after-an-activation.md).',
-  NotPromoted: 'While the request is under way, nothing. If it has ended, do what the reason of Ready says.',
+  NotPromoted: 'While the activation is under way, nothing. If it has ended, do what the reason of Ready says.',
   ScheduleEstablished: nothing,
   NoSchedule: 'Nothing to do. To try out a recovery, create a RecoveryValidation.',
 } as const satisfies Remedies;

@@ -147,7 +147,7 @@ function postInstall(pass: SolutionPass): OwnCondition {
   }
   if (isDone(pass))
     return pending.no('NothingToDo', `the annotation ${doneAnnotation} says that nothing is left to do`);
-  const look = `status may lack a note that asks you to do a further step; look for the note in the service's console, then annotate this resource with ${doneAnnotation}: "true"`;
+  const look = `status may lack a note that asks you to do a further step; look for the note in the service's console and do what it says, then annotate this resource with ${doneAnnotation}: "true"`;
   if (pass.memory.ownership === 'Presumed')
     return pending.unknown('Presumed', `the outcome of the installation is not known, and ${look}`);
   if (postInstallNote === undefined) {

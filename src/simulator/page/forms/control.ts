@@ -114,9 +114,9 @@ export const controlForms: readonly Form[] = [
     'POST /_sim/reset': ['puts the data back to what the simulator started with', 'world{}'],
     'GET /_sim/world': ['shows all data of the simulator'],
     'GET /_sim/ledger': ['lists all changes', 'after#'],
-    'GET /_sim/requests': ['lists the public requests', 'after#'],
+    'GET /_sim/requests': ['lists the public requests received so far', 'after#'],
     'GET /_sim/counts': ['counts requests, and requests that changed something, by method and path'],
-    'GET /_sim/readings': ['shows the simulator options'],
+    'GET /_sim/readings': ['shows the readings: options for what the interface leaves open'],
     'PATCH /_sim/readings': [
       'changes simulator options',
       everyReading.map(readingField).join(', '),
