@@ -161,7 +161,7 @@ export class Engine {
     return this.#workers.stuck();
   }
 
-  /** Counts all objects by their conditions, for metrics. */
+  /** Counts all objects for the metrics, such as how many are Ready and how many have a call with an unknown outcome. */
   metricsSnapshot(): MetricsSnapshot {
     return metricsSnapshot(this.#parts.objects.values(), this.#parts.clock.wall());
   }
@@ -330,8 +330,8 @@ export class Engine {
 }
 
 /**
- * True when something that a user decides (spec, annotations or deletion) has changed, and not only status or
- * finalizers.
+ * True for a new object, and when something that a user decides (spec, annotations or deletion) has changed. False when
+ * only other parts have changed, such as status, labels or finalizers.
  */
 function isWished({ metadata: fresh }: KubeObject, before: Stored | undefined): boolean {
   const old = before?.object.metadata;

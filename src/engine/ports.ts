@@ -378,14 +378,17 @@ export type KubeReason =
   | 'exists'
   | 'forbidden'
   | 'unauthorized'
-  /** 400 or 422: the API server does not accept the object. */
+  /** 400, 422 or another 4xx without a reason of its own: the API server does not accept the request. */
   | 'invalid'
   /** 429: the API server is busy; `retryInMs` says when to try again. */
   | 'throttled'
   /** 5xx, a connection reset or a timeout: the request may or may not have been carried out. */
   | 'unavailable';
 
-/** Thrown when the Kubernetes API refuses a request or does not answer. */
+/**
+ * Thrown when a request to the Kubernetes API could not be sent, was refused or not answered, or got an unusable
+ * response.
+ */
 export class KubeError extends Error {
   readonly reason: KubeReason;
   readonly retryInMs: number | undefined;

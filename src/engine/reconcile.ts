@@ -359,8 +359,9 @@ async function goOn(context: ReconcileContext, pass: LivePass, stays: string | u
 }
 
 /**
- * Called for an object with the policy `Observe`. Status reports the next call, but the call is not sent. An object
- * that stands for a one-time request, such as a recovery, is then not Ready, because its request was not sent.
+ * Called if the object or its account has the policy `Observe`. Status reports the next call, but the call is not sent.
+ * An object that stands for a one-time request, such as a recovery, is then not Ready, because its request was not
+ * sent.
  */
 function onlyObserved(context: ReconcileContext, pass: LivePass, words: string): Promise<Ended> {
   const message = 'the object is only observed; status.wouldDo describes the call that would be sent';

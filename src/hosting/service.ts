@@ -1,7 +1,7 @@
 /**
- * Opens a client of the hosting service for each account, if the host rules allow the account's base URL. The accounts of one
- * credential share a request budget and a set of connections. Each credential has connections of its own, so calls that hang do
- * not block other credentials.
+ * Opens a client of the hosting service for each account, if the host rules allow the account's base URL. The accounts
+ * of one credential share a request budget and a set of connections. Each credential has connections of its own, so
+ * calls that hang do not block other credentials.
  */
 import type { Clock, Entropy } from '../base/time.ts';
 import { createHash } from 'node:crypto';
@@ -32,7 +32,10 @@ interface HostingOptions {
   readonly hostRules: HostRules;
   /** The deadline of a call that changes something, in ms. The deadline of a read is a third of this time. */
   readonly callMs: number;
-  /** Sends the HTTP requests. The default uses undici; tests pass a function without sockets. */
+  /**
+   * Sends the HTTP requests, by default with undici. Commands pass a function that only reads; `plan` and tests pass
+   * one without sockets.
+   */
   readonly wire?: Wire;
 }
 
@@ -194,8 +197,8 @@ function openService(
 const shortestMeasureMs = 5_000;
 
 /**
- * Returns a function that sets an account's metrics: the age of its data, and how much of its budget was used since the last
- * measurement.
+ * Returns a function that sets an account's metrics: the age of its data, and how much of its budget was used since the
+ * last measurement.
  */
 function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential }: ServiceOptions): () => void {
   const { budget } = credential;

@@ -1,6 +1,7 @@
 /**
- * Reads the folder of an import, then computes and writes the files that change. Guarantees: a file is written whole or not at all; in an
- * existing file only fields that come from the service change, so comments, order and manual edits stay; no file is ever removed.
+ * Reads the folder of an import, then computes and writes the files that change. Guarantees: a file is written whole or
+ * not at all; in an existing file only fields that come from the service change, so comments, order and manual edits
+ * stay; no file is ever removed.
  */
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
@@ -24,7 +25,7 @@ export interface FileChange {
 
 /** The files of an import folder, and the resources that their manifests contain. */
 export interface FolderContent {
-  /** The text of each file, by its path in the folder. */
+  /** The text of each YAML file, by its path in the folder. */
   readonly files: ReadonlyMap<string, string>;
   /** The name of each resource, by the id of its object in the service. */
   readonly names: ReadonlyMap<string, string>;

@@ -312,7 +312,10 @@ function subjectOf(stored: Stored): Subject {
 // These functions find out which resource owns an id of the service, which resources refer to an object, and which
 // resources use an account.
 
-/** Finds the oldest other resource of the same kind that claims this id in the same account of the service. */
+/**
+ * Finds the oldest other resource of the same kind, in the same account, that has this id or may adopt the object with
+ * this id.
+ */
 function claimantOf(parts: AccountParts, stored: Stored, id: string): ReturnType<Pass['claimant']> {
   const others = claiming(parts, stored, stored.kind.kind, id).filter((other) => mayClaim(other, parts.accounts, id));
   const [first] = others.toSorted((a, b) => (goesFirst(a.object, b.object) ? -1 : 1));

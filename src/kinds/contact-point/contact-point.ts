@@ -66,8 +66,8 @@ function materialOf(spec: ContactPointSpec) {
 }
 
 /**
- * Returns the settings, with values from Secrets and ConfigMaps filled in. White space around a value is removed, except in a
- * password.
+ * Fills in the values from Secrets and ConfigMaps. Removes white space around these values and around each `value` in
+ * the spec, except in a password. Other settings stay as they are.
  */
 function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
@@ -106,8 +106,8 @@ function configAmong(fields: Fields): JsonObject | undefined {
 }
 
 /**
- * Returns the read request for the settings of the contact point. The settings are read again whenever the list shows that the
- * contact point has changed.
+ * Returns the read request for the settings of the contact point. The settings are read again whenever the list shows
+ * that the contact point has changed.
  */
 function readConfig({ view, account }: ContactPointPass, id: string): Read<ContactPointWithSecrets> {
   return contactPointWithSecretsOf(id, view.one(contactPointsOf(account.accountId), id)?.item?.updatedAtMs);
@@ -153,9 +153,9 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
 }
 
 /**
- * Explains why a value cannot be sent; returns undefined if the value can be sent. For an empty or masked value, the service
- * would silently keep the old value. Two of the chat services accept only https URLs; the service itself checks which hosts
- * are allowed.
+ * Explains why a value cannot be sent; returns undefined if the value can be sent. For an empty or masked value, the
+ * service would silently keep the old value. Two of the chat services accept only https URLs; the service itself checks
+ * which hosts are allowed.
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '')

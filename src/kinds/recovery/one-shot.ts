@@ -91,8 +91,8 @@ export interface OncePlan<
    */
   trace(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
   /**
-   * Returns the first reason not to send the request now: a stall ends the request, a wait only delays it. Returns
-   * undefined when the request may be sent.
+   * Returns the first reason of this kind not to send the request now: a stall ends the request, a wait only delays it.
+   * Returns undefined if this kind has no reason.
    */
   fence(pass: Pass<Spec, Facts>, seen: Found): Step<Facts> | undefined;
   /**
@@ -480,7 +480,8 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
   // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
-  // Notes are kept only in this process. Without the note `sentAt`, it has not sent the call, but an earlier process may have.
+  // Notes are kept only in this process. Without the note `sentAt`, this process has not sent the call; an earlier process
+  // may have.
   const why =
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'

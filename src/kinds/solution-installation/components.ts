@@ -34,8 +34,8 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
 }
 
 /**
- * True if an app has the name that a component of this installation would have, perhaps with other words before or
- * after.
+ * True if the name of an app contains the words of spec.appName, perhaps with other words before or after. Also true if
+ * the name is spec.appName with the name of a component, compared by letters and digits only.
  */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];

@@ -267,7 +267,7 @@ export interface KubeAccess {
 export interface KubeCredentials extends Pick<KubeConfiguration, 'server' | 'proxy' | 'title' | 'namespace'> {
   /** Returns the current credentials. The call is cheap, so it can be made before every request. */
   access(): Promise<KubeAccess>;
-  /** Looks for a newer credential after a 401; returns true if there is one. */
+  /** Looks for a newer credential after a 401, at most every five seconds; returns true if there is one. */
   renew(refused: KubeAccess): Promise<boolean>;
 }
 

@@ -129,7 +129,7 @@ export interface Call<Facts = unknown> {
    * arrived.
    */
   readonly note?: (answeredAt: number) => Notes;
-  /** A warning event that is published when the call has ended, whatever its outcome. */
+  /** A warning event that is published with the outcome of the call, whatever it is, even if the request was not sent. */
   readonly warns?: Told;
   /** Returns an event to publish after the call has succeeded. `body` is the body of the response. */
   readonly tells?: (body: unknown) => Told | undefined;
@@ -196,7 +196,7 @@ export type Verdict<Facts = unknown> = Aside<Facts> & {
         readonly message?: string;
         /**
          * Reconcile again after this time, even if nothing that was read has changed. Without this field, the object is
-         * reconciled at the next resync.
+         * reconciled when something that was read changes, or at the next resync.
          */
         readonly retryInMs?: number;
       }

@@ -307,7 +307,7 @@ function taken(print: string, before: string | undefined, pass: Pass): string {
 
 /**
  * Returns the time until which an older call with a different value may still arrive: its deadline plus
- * `--horizon-seconds`.
+ * `--horizon-seconds`. Returns minus infinity if there is no such call.
  */
 function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
   const older = overwritable(before);

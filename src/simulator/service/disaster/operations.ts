@@ -47,8 +47,8 @@ export function withOperation(configuration: Configuration, changed: Operation):
 }
 
 /**
- * True for `promoting` and `starting`, the last two phases before the recovered environment is live. Repeated failed
- * steps permit a discard there.
+ * True for `promoting` and `starting`, usually the last two phases before the recovered environment is live. Only
+ * failed steps in these phases count towards a discard.
  */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
