@@ -298,7 +298,7 @@ async function findingsOfAccount({ api, operatorNamespace }: Patient, { key, obj
     const url = secretText(secret, 'baseUrl');
     const host = URL.canParse(url) ? new URL(url).host : '';
     if (typeof endpoint !== 'string' || host === endpoint) return [];
-    const message = `the account belongs to the host ${endpoint}, but baseUrl in Secret ${namespace}/${ref} names ${host === '' ? 'no host' : host}`;
+    const message = `the account belongs to the host ${endpoint}, but ${host === '' ? `there is no valid baseUrl in Secret ${namespace}/${ref}` : `baseUrl in Secret ${namespace}/${ref} names ${host}`}`;
     return sayOfHost('error', message, 'Correct baseUrl, or accept the new host (annotation accept-endpoint).');
   });
   const limited = ['TokenLimited', 'Throttled'].flatMap((code) => {

@@ -189,7 +189,7 @@ const theirs = {
 const sentAnew = {
   code: 'SentAnew',
   reason:
-    'the service does not list installations, so a resource that manages this one would install the solution a second time (POST /solutions)',
+    'the service does not list installations, so the operator would have to send POST /solutions again to manage this one, which creates the components that are missing',
 };
 
 /**

@@ -118,7 +118,10 @@ function bindTo(pass: EnvironmentPass, id: string): EnvironmentStep {
  */
 function notAllowed({ spec, account }: EnvironmentPass, id: string): EnvironmentStep | undefined {
   if (spec.appRef?.name !== undefined || spec.solutionRef !== undefined) return undefined;
-  return notGranted(`environment ${id} was not created by a resource of this namespace`, account);
+  return notGranted(
+    `the spec names environment ${id} without a HostedApp or SolutionInstallation of this namespace`,
+    account,
+  );
 }
 
 function claimed(pass: EnvironmentPass, id: string): EnvironmentStep | undefined {

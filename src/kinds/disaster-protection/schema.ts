@@ -113,7 +113,7 @@ const Settings = shown('The settings of the protection, as the service shows the
   protectionMode: word('Cold, Warm, or another mode that the service shows.').optional(),
   storage: shown('The storage for snapshots.', {
     source: choice(
-      'Inherited: the storage of the source environment, for which the service shows no credential. Platform: the storage of the service. Credential: your own storage.',
+      'Inherited: the storage of the source environment (the response of the service has no storageCredentialId). Platform: the storage of the service. Credential: your own storage.',
       storages,
     ),
     credentialId: id('The id of the credential for your own storage.'),

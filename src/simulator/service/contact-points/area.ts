@@ -84,8 +84,8 @@ function patchPoint(call: AreaCall): AreaAnswer {
   const config = given === undefined ? point.config : changedConfig(point.type, point.config, given);
   if (name !== point.name) requireFreeName(world, point.accountId, name);
   const next = { ...point, name, config, updatedAt: world.now };
-  const fields = patchable.filter((field) => sent(body, field));
-  if (fields.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields, name });
+  const changes = patchable.filter((field) => sent(body, field));
+  if (changes.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields: changes, name });
   return patched(world, 'Contact point updated', { contactPoint: shown(world, next) });
 }
 
