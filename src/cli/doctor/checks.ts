@@ -141,11 +141,13 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     const live = await getting(api, definitions, undefined, name);
     const [wanted] = expected.spec.versions;
     const served = recordsIn(live?.spec, 'versions').find((version) => version['name'] === wanted?.name);
-    if (live !== undefined) installed += 1;
     if (live === undefined) {
       const remedy = 'Apply the CRDs: kubectl apply -f crds/';
       if (!isBefore) findings.push(...sayOf('error', 'the CRD is not installed', remedy));
-    } else if (!sameJson(served?.['schema'], wanted?.schema)) {
+      continue;
+    }
+    installed += 1;
+    if (!sameJson(served?.['schema'], wanted?.schema)) {
       const message = 'the schema of the CRD differs from that of this version of apphosting';
       findings.push(...sayOf('warning', message, 'Apply the CRDs that belong to the running version of the operator.'));
     }

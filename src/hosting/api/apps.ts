@@ -208,10 +208,12 @@ export function isUnderWay(status: string | undefined): boolean {
   return status !== undefined && /^(?!running$).*ing$/i.test(status.trim());
 }
 
+const appEnvs = listAt('/app-envs', 'appEnvs', AppEnv, ({ appEnvId }) => appEnvId);
+
 /** Reads the environments of an account. */
 export function appEnvsOf(accountId: string): Read<AppEnvItem> {
   return {
-    ...listAt('/app-envs', 'appEnvs', AppEnv, ({ appEnvId }) => appEnvId)(accountId),
+    ...appEnvs(accountId),
     groupOf: ({ appId }) => appId,
     busy: (items) => [...items.values()].some(({ status }) => isUnderWay(status)),
   };

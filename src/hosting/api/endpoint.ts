@@ -94,9 +94,8 @@ export function objectAt<Item>(path: string, name: string, schema: z.ZodType<Ite
  * read, and the field of the response that has the list.
  */
 export function listAt<Item>(path: string, key: string, schema: z.ZodType<Item>, idOf: (item: Item) => string) {
-  return (accountId: string): Read<Item> => {
-    return { key, first: get(path, { accountId }), items: listNamed(schema, key), idOf, pace: 'poll' };
-  };
+  const items = listNamed(schema, key);
+  return (accountId: string): Read<Item> => ({ key, first: get(path, { accountId }), items, idOf, pace: 'poll' });
 }
 
 /** Describes how to read a list in pages of 100 items. Each page contains the cursor of the next page. */

@@ -150,7 +150,7 @@ export const stageFacts = {
   stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
   stageChangeTime: time('Time at which the service first showed the current stage.'),
   stages: listOf(
-    'The newest stages of the operation (at most 20), in order. A stage is missing if it began and ended between two reads of the service.',
+    `The newest stages of the operation (at most ${mostStages}), in order. A stage is missing if it began and ended between two reads of the service.`,
     shown('A stage of the operation.', {
       stage: text('The name of the stage, as the service shows it.', { max: 64 }),
       observedTime: timeShown('Time at which the operator first saw this stage.'),
