@@ -35,7 +35,7 @@ export function text(description: string, bounds: TextBounds): z.ZodString {
     error: min === 0 ? `must have at most ${max} characters` : `must have between ${min} and ${max} characters`,
   });
   const matched = pattern === undefined ? counted : counted.regex(new RegExp(pattern, 'u'), `must match ${pattern}`);
-  return matched.meta({ description, maxLength: max, ...(min > 0 && { minLength: min }) });
+  return annotated(matched, { description, maxLength: max, ...(min > 0 && { minLength: min }) });
 }
 
 function isLong(value: string, min: number, max: number): boolean {
@@ -86,27 +86,27 @@ export function moment(description: string): z.ZodString {
 
 /** Builds the schema of a whole number. The name of the field should contain its unit. */
 export function integer(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodInt {
-  return z.int().min(bounds.min).max(bounds.max).meta({ description });
+  return annotated(z.int().min(bounds.min).max(bounds.max), { description });
 }
 
 /** Builds the schema of a number that may have a fraction. */
 export function number(description: string, bounds: { readonly min: number; readonly max: number }): z.ZodNumber {
-  return z.number().min(bounds.min).max(bounds.max).meta({ description });
+  return annotated(z.number().min(bounds.min).max(bounds.max), { description });
 }
 
 /** Builds the schema of a boolean. */
 export function flag(description: string): z.ZodBoolean {
-  return z.boolean().meta({ description });
+  return annotated(z.boolean(), { description });
 }
 
 /** Builds the schema of a field that takes one of a few fixed words. */
 export function choice<const Words extends readonly [string, ...string[]]>(description: string, words: Words) {
-  return z.enum(words).meta({ description });
+  return annotated(z.enum(words), { description });
 }
 
 /** Builds the schema of an object in a spec. Fields that the schema does not name are refused. */
 export function fields<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
-  return z.strictObject(shape).meta({ description });
+  return annotated(z.strictObject(shape), { description });
 }
 
 /**
@@ -114,7 +114,7 @@ export function fields<Shape extends z.core.$ZodShape>(description: string, shap
  * a newer status.
  */
 export function shown<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
-  return z.object(shape).meta({ description });
+  return annotated(z.object(shape), { description });
 }
 
 interface Size {
@@ -300,9 +300,14 @@ export interface Rule<Value> extends CelRule {
   readonly check: (value: Value) => boolean;
 }
 
-/** Returns the same schema with more annotations; its earlier annotations stay. */
+/**
+ * Returns a copy of a schema with more annotations; its earlier annotations stay. The `meta` of zod would do the same, but its
+ * copy keeps the schemas that it was made from in memory.
+ */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
-  return schema.meta({ ...schema.meta(), ...more });
+  const copy = schema.clone(schema.def);
+  z.globalRegistry.add(copy, { ...schema.meta(), ...more });
+  return copy;
 }
 
 /** Returns the validation rules of a schema. */
