@@ -7,7 +7,7 @@
  * watches use separate HTTP/1.1 connections, so that neither can take all connections from the other.
  */
 import { isIP } from 'node:net';
-import { checkServerIdentity, type ConnectionOptions } from 'node:tls';
+import { checkServerIdentity, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { type Clock, deadline } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
@@ -157,13 +157,17 @@ export class KubeTransport {
   }
 
   #dispatcher(tls: Tls, sizes: Agent.Options): Dispatcher {
-    const secure = {
-      timeout: this.limits.connectMs,
-      rejectUnauthorized: !tls.insecure,
-      keepAliveInitialDelay: 30_000,
+    // Parse the certificates once, and not for each connection.
+    const secureContext = createSecureContext({
       ...(tls.ca !== undefined && { ca: tls.ca }),
       ...(tls.cert !== undefined && { cert: tls.cert }),
       ...(tls.key !== undefined && { key: tls.key.reveal() }),
+    });
+    const secure = {
+      secureContext,
+      timeout: this.limits.connectMs,
+      rejectUnauthorized: !tls.insecure,
+      keepAliveInitialDelay: 30_000,
       ...(tls.serverName !== undefined && { servername: tls.serverName }),
     };
     const common = { ...sizes, allowH2: false, keepAliveTimeout: 20_000, keepAliveMaxTimeout: 60_000 };
