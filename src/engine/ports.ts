@@ -160,11 +160,14 @@ export interface SendOptions {
 /** The state of an account's credential: if the service refuses or throttles it, and how it is used. */
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
-  /** Monotonic time until which every call with this credential waits. */
+  /**
+   * Monotonic time until which no request with this credential is sent, because the service asked for a pause. Requests
+   * wait for that time, or fail at once while more than `shortPauseMs` of the pause remain.
+   */
   readonly throttledUntil: number | undefined;
   /**
    * Monotonic time until which fewer requests are sent than the request budget allows, because the service asked to
-   * slow down.
+   * slow down. It is not before `throttledUntil`.
    */
   readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;

@@ -9,10 +9,12 @@
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
  * ever.
  *
- * After a 429 or 425 nothing is sent for as long as the service asks, 15 minutes at most, or for a growing pause if the service
- * names no time. While more than 10 s of the pause remain, requests fail at once; in its last 10 s they wait. A 429 or 425 also halves the
- * number of requests per second. After the pause, this number regains a sixtieth of its full value each second. Responses to
- * requests that began before the number was halved do not halve it again. All of this is kept in memory.
+ * After a 429 or 425 no further request is sent for as long as the service asks (1 s to 15 minutes for each response), or for a
+ * growing pause if the service names no time (1 s, doubling to 60 s, shortened at random by up to a half). Of several pauses the
+ * one that ends last counts. While more than 10 s of the pause remain, requests fail at once; in its last 10 s they wait. A 429
+ * or 425 also halves the number of requests per second. After the pause, this number regains a sixtieth of its full value each
+ * second. Responses to requests that began before the number was halved do not halve it again, but they can lengthen the pause.
+ * All of this is kept in memory.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
@@ -293,7 +295,10 @@ export class Budget {
     });
   }
 
-  /** Ends the wait of every request in the queue. These requests fail with the given reason. */
+  /**
+   * Ends the wait of every request in the queue. These requests fail with the given reason: `clear` rejects the promises that
+   * `add` has returned in `turn`.
+   */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
     this.#waiting.clear();

@@ -145,8 +145,8 @@ function openService(
           closing.signal.aborted ? 'the operator closes its connections for this account' : options.mayDispatch(),
       });
     const first = await exchange(options.urgency);
-    // Another program may have used up the account's request limit for this second. So send the request once more after the
-    // pause, with the greatest urgency.
+    // A call that was answered 429 or 425 was not carried out. So send it once more after the pause, with the greatest urgency.
+    // In a long pause the second try is refused at once, and the first answer stands.
     const last = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = last.was === 'notSent' || last.was === 'heldBack' ? first : last;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();

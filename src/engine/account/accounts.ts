@@ -1,9 +1,10 @@
 /**
- * Opens a connection to the service for each account and keeps it open.
+ * Opens the connections of each account to the service and keeps them open.
  *
- * Guarantees: each credential has one open `Service`, which is opened again when the Secret, the account id or the
- * settings change. An account is bound to the endpoint with which it first succeeded; nothing is sent to a different
- * endpoint until the owner of the account accepts that endpoint.
+ * Guarantees: an account has one open `Service`, and another one for `spec.dangerousCredentialsRef` if its spec has
+ * this field. Both are opened again when a Secret, the account id or the settings change. An account is bound to the
+ * endpoint with which it first succeeded; nothing is sent to a different endpoint until the owner of the account
+ * accepts that endpoint.
  */
 import { type Json, isRecord } from '../../base/json.ts';
 import { type Stored, storedInWords, accountLabel, partsOfKey } from '../objects/stored.ts';
@@ -68,8 +69,9 @@ export interface OpenAccount {
 }
 
 /**
- * Opens a connection to the service for each account, keeps it open while the account exists, and says why an account
- * cannot be used.
+ * Opens the connections of each account to the service: one with the Secret of `spec.credentialsRef`, and one with that
+ * of `spec.dangerousCredentialsRef` if the spec has this field. Keeps them open while the account exists, and says why an
+ * account cannot be used.
  */
 export class Accounts {
   readonly #options: EngineOptions;
@@ -91,7 +93,7 @@ export class Accounts {
     return this.#opened.get(key);
   }
 
-  /** Returns the key of the account that this connection belongs to. */
+  /** Returns the key of the account to which this connection belongs. */
   accountWith(service: Service): string | undefined {
     for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
     return undefined;
@@ -132,8 +134,8 @@ export class Accounts {
     if (known !== undefined && known.print === print) {
       return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
-    // Open the new connection before closing the old one, because an open connection remembers the pause that the
-    // service asked for.
+    // Open the new connection before closing the old one. Connections with the same token share what is known of a pause
+    // that the service asked for, and this is forgotten when the last of them is closed.
     const service = await this.#openPinned(stored, settings);
     if ('reason' in service) return service;
     const dangerous = this.#openDangerous(special);
@@ -193,7 +195,8 @@ export class Accounts {
 
   /**
    * Returns how much longer the service wants requests of this account to pause (`throttledMs`), and how much longer
-   * they are sent at a lower rate (`slowedMs`). If the account has two credentials, the longer time applies.
+   * they are sent at a lower rate (`slowedMs`). If the account has two credentials, returns the longer time of the two,
+   * although a pause stops only the requests with its own credential.
    */
   slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
@@ -277,7 +280,7 @@ async function ended(opened: OpenAccount): Promise<void> {
   await Promise.allSettled(servicesOf(opened).map((one) => one.close()));
 }
 
-/** Returns the open connections of an account, one for each credential. */
+/** Returns the open connections of an account, one for each Secret that its spec names. */
 function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }

@@ -117,8 +117,9 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of a credential that got a 429 or 425, so that the account's status mentions the throttling:
-   * at once for the first such response, after a delay for further ones.
+   * Enqueues the account of this connection, because its credential got a 429 or 425, so that the account's status
+   * mentions the throttling: at once for the first such response, after a delay for further ones. Called for each account
+   * that uses the credential.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;

@@ -99,8 +99,8 @@ export class PolledList {
   /** The monotonic time at which the list should be read next; infinite when no Kubernetes object needs the list. */
   get dueAt(): number {
     const { at, streak } = this.newest;
-    // If Kubernetes objects keep waiting for newer lists, the list is read at once, then one second later, and after that every
-    // two seconds.
+    // If Kubernetes objects ask for a newer read again and again, the list is read at once, then one second later, and after that
+    // every two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
     const wanted = this.isWanted ? Math.max(this.wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
