@@ -125,8 +125,7 @@ function rulesOfName(field: string, maxLength: number, { fixed }: OwnName): read
     message: `metadata.name has more than ${maxLength} characters: set spec.${field}`,
   };
   const rule = `${effective('self')} == ${effective('oldSelf')}`;
-  // A Kubernetes name has at most 253 characters, so a field that allows 253 or more needs no rule about the length of
-  // the name.
+  // The rule `fits` is needed only if the field allows fewer characters than the 253 that `metadata.name` may have.
   return [
     ...(maxLength < 253 ? [fits] : []),
     ...(fixed === undefined ? [] : [{ rule, message: fixed, reason: 'FieldValueForbidden' } as const]),

@@ -1,4 +1,4 @@
-/** Writes the text of generated files: YAML, and the generated parts of pages. */
+/** Writes the text of generated files: YAML, and the generated parts of documentation pages. */
 import { stringify } from 'yaml';
 
 /** The first line of every generated YAML file. */
@@ -13,7 +13,8 @@ export function yaml(documents: readonly object[]): string {
 }
 
 /**
- * Replaces the text of a page between the two markers of one generated part. `path` names the page in error messages.
+ * Replaces the text of a documentation page between the two markers of one generated part. `path` names the page in
+ * error messages.
  */
 export function withPart(page: string, name: string, body: string, path: string): string {
   const begin = `<!-- generated:begin ${name} -->`;

@@ -463,8 +463,8 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
 }
 
 /**
- * While the annotation `reconcile-at` is being handled, also requests those reads of the object that are otherwise
- * rate-limited (the state of an alert). Returns true while one of these reads has not ended.
+ * While the annotation `reconcile-at` is being handled, also requests the rate-limited reads of the object, such as the
+ * state of an alert, without waiting for their turn. Returns true while one of these reads has not ended.
  */
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;

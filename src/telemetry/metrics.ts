@@ -17,7 +17,7 @@ const histogram = describedAs(
   (config) => new Histogram({ ...config, buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 30] }),
 );
 
-/** All metrics of the operator. Code can count only metrics that are listed here. */
+/** All metrics of the operator. A value for a metric that is not listed here is dropped. */
 export const metricNames: Readonly<Record<string, Description>> = {
   apphosting_reconciles_total: counter('Number of reconciles, by result.', ['kind', 'result']),
   apphosting_reconcile_seconds: histogram('Duration of a reconcile, in seconds.', ['kind']),

@@ -312,7 +312,7 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const spec = { ...(shown !== name && { name: shown }), externalId: id, ...typed };
   const secrets = needed.length === 0 ? [] : [{ name: secretName, keys: Object.fromEntries(needed) }];
   const secretFile = secrets.length > 0 ? ` and to secrets/${secretName}.yaml` : '';
-  const reason = `the service did not return the settings of this contact point; add them to this file${secretFile}`;
+  const reason = `the service did not return the settings of this contact point; add them to its manifest${secretFile}`;
   if (config === undefined) return { spec, own: ['name'], secrets, observed: { code: 'NeedsSecret', reason } };
   const inWay = (fields: readonly string[]) => fields.map((field) => `${way}.${field}`);
   const own = [...texts.map(([field]) => field), ...(addresses.length > 0 ? ['addresses'] : [])];

@@ -40,7 +40,7 @@ export async function proved(drafts: readonly Draft[], reader: AccountReader, na
     valid = valid.map((draft) => {
       const calls = sending.get(keyOf(draft.kind, namespace, draft.name)) ?? [];
       const sent = calls.map(({ request }) => request.endpoint).join(', ');
-      const observed = { code: 'NotEqual', reason: `managing the object would send ${sent}` };
+      const observed = { code: 'NotEqual', reason: `if the operator managed the object, it would send ${sent}` };
       return calls.length === 0 ? draft : { ...draft, observed };
     });
   }

@@ -182,9 +182,10 @@ class Stage {
   }
 
   /**
-   * Marks an object that a resource adopted by name in this plan as created by the resource. The plan adopts by name where
-   * the resource has neither a status nor spec.externalId; in most of these cases the resource did create the object.
-   * Otherwise the plan would not show that deleting the resource deletes the object: an adopted object stays by default.
+   * Changes the ownership in the status of a resource from Adopted to Created, if the resource has adopted its object by
+   * name in this plan. A resource does so here if it has neither a status nor spec.externalId, and in the cluster most such
+   * resources have created their object. An adopted object stays by default when its resource is deleted, so without this
+   * change the plan would not show the deletion of the object.
    */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {

@@ -16,7 +16,7 @@ interface Step extends Omit<Readiness, 'ready'> {
  */
 export type State = 'ready' | 'waits' | 'needsYou' | 'unknown';
 
-/** The chain of causes that keeps one object from being Ready. */
+/** Why one object is not Ready: a chain of objects, each of which waits for the next one. */
 export interface Story {
   readonly key: string;
   readonly state: State;

@@ -49,9 +49,9 @@ export function buildPass<Seen extends View>(
   const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // `newSince` tells the kind that nothing was created for the object before that time. This is not certain if this
-  // process first saw the object before the end of a take-over period, so leave it out then. Such a period follows a
-  // leader that did not release its lease, and a restore of the cluster from a backup.
+  // `newSince` is the time at which this process first saw the object. With it the kind may assume that no create call was
+  // sent for the object before. That is not certain after a take-over (the previous leader did not release its lease, or the
+  // cluster was restored from a backup). So leave `newSince` out if the object was first seen before the take-over was over.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),

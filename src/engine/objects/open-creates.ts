@@ -29,7 +29,7 @@ export class OpenCreates {
    * (`--horizon-seconds`), because lists of the service may not contain the created object yet.
    */
   readonly #creations = new Map<string, Creation>();
-  /** The create calls by account, list and name, so that a look-up is fast even with many calls. */
+  /** The create calls by account, list of the service and name, so that a look-up is fast even with many calls. */
   readonly #byTarget = new Map<string, Set<Creation>>();
 
   constructor(objects: ObjectIndex, clock: Clock, horizonMs: number) {

@@ -87,9 +87,9 @@ export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAs
 }
 
 /**
- * True if the operator deployed the revision in the spec. With `mayAssume`, also true if the operator never sent the
- * revision, but assumes that it is deployed. If the fingerprint in status was made with a key that is lost, the
- * operator compares the revision in status instead.
+ * True if the operator has deployed the revision in the spec: the fingerprint in status is that of this revision. If the
+ * fingerprint was made with a key that is lost, compares the revision in status instead. With `mayAssume`, also true if
+ * the operator never sent the revision, but assumes that it is deployed (see `isKnown`).
  */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;

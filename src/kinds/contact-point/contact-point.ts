@@ -154,8 +154,8 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
 
 /**
  * Explains why a value cannot be sent; returns undefined if the value can be sent. For an empty or masked value, the
- * service would silently keep the old value. Two of the chat services accept only https URLs; the service itself checks
- * which hosts are allowed.
+ * service would silently keep the old value. The chat services of `chatB` and `chatC` accept only https URLs; which hosts
+ * are allowed, the hosting service itself checks.
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '')

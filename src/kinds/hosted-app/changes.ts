@@ -6,7 +6,7 @@
  * changes are applied at once only if the service shows a difference from the spec, so that losing the status of the
  * resource does not restart the environments. If the service never shows the changed value and the outcome of the
  * requests is unknown, a change that is applied at once is sent at most twice; the content of a Dockerfile at most
- * three times. Status counts each request before it is sent.
+ * three times. The count is written to status before each of these requests is sent.
  *
  * Why: docs/design/deployments.md#adopting-an-app-deploys-only-if-a-visible-field-differs and
  * docs/design/deployments.md#a-hidden-change-that-is-applied-at-once-is-sent-at-most-twice

@@ -16,8 +16,8 @@ import {
 import { count } from '../shared/schema.ts';
 
 /**
- * Builds the spec fields that HostingAccount and ClusterHostingAccount share. `namespace` says in descriptions where the
- * Secrets are; `adoption` is the default of spec.lifecycle.adoption.
+ * Builds the spec fields that HostingAccount and ClusterHostingAccount share. The two parameters are words for the
+ * descriptions: the namespace of the Secrets, and the default of spec.lifecycle.adoption.
  */
 export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
   return {

@@ -16,12 +16,12 @@ const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** Builds a stall: a final reason not to send a recovery request. */
+/** Builds a stall: the recovery request is never sent, for this reason. */
 export function never(reason: Reason, message: string) {
   return { is: 'stall', reason, message } as const;
 }
 
-/** Builds a wait: a reason not to send a recovery request yet. */
+/** Builds a wait: the recovery request is not sent yet, for this reason. */
 export function notYet(reason: Reason, message: string): Fence {
   return { is: 'wait', reason, message, retryInMs: 30_000 };
 }

@@ -44,7 +44,7 @@ const codes: Readonly<Record<string, string>> = {
   enrollmentFailed: 'the protection could not be set up',
   validationFailed: 'the latest validation failed',
   seedBoost: 'the standby runs at a larger size until it has applied its first copy, which is large',
-  sustainedStandby: 'the standby does not run at the standard size but at its full size',
+  sustainedStandby: 'instead of the smaller standard size, the standby runs at its full size',
   standardTooSlow: 'a standby of the standard size applied changes too slowly for spec.snapshotIntervalSeconds',
 };
 

@@ -1,6 +1,7 @@
 /**
- * Decides on the calls that install, complete and upgrade a solution, and on what follows when the outcome of such a call
- * is unknown. Repeating these calls does harm.
+ * Decides on three calls and on what follows when their outcome is unknown: the call that installs a solution, the call
+ * that creates the components which the first one has left out, and the call that changes the agent image. Repeating the
+ * first or the third one does harm.
  *
  * Why: docs/design/deployments.md#solutions
  */

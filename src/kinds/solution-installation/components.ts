@@ -18,7 +18,10 @@ export type SolutionStep = Step<SolutionInstallationFacts>;
 
 type Component = NonNullable<SolutionInstallationFacts['components']>[number];
 
-/** Returns the apps whose names contain the name of the installation, compared by letters and digits only. */
+/**
+ * Returns the apps whose names contain `appName`, the name that the spec gives to an installation. Only letters and
+ * digits are compared.
+ */
 export function alike({ view, account }: SolutionPass, appName: string): readonly AppItem[] {
   const name = squashed(appName);
   const apps = view.all(appsOf(account.accountId))?.items.values() ?? [];

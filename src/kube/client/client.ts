@@ -179,6 +179,6 @@ function objectPath(resource: Resource, namespace: string | undefined, name: str
 
 /** Encodes a name so that the name stays one segment of the path, whatever characters it has. */
 function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..') throw new Error(`"${text}" is not the name of an object`);
+  if (text === '' || text === '.' || text === '..') throw new Error(`"${text}" cannot be a name in Kubernetes`);
   return encodeURIComponent(text);
 }

@@ -159,8 +159,9 @@ function askedOf({ exec, authProvider }: User): string | undefined {
 }
 
 /**
- * Returns why a user entry of the kubeconfig gave no usable credential; undefined if the credential can be used. Either a field
- * gave no credential, or the token has a character that an HTTP header cannot contain. Without this check a request would be
+ * Returns why a user entry of the kubeconfig gave no usable credential; undefined if the credential can be used. Either its
+ * plugin, identity provider or token file gave neither a token nor a certificate, or the token has a character that an HTTP header
+ * cannot contain. Without this check a request would be
  * sent without a credential, and the API server would treat it as one of `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {

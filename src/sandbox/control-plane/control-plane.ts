@@ -21,7 +21,7 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** Aborting this signal ends the start of the control plane, and everything that was already started. */
+  /** If this signal is aborted during the start, the start fails, and the programs that it has started are ended. */
   readonly signal?: AbortSignal;
   /** Called when a program of the control plane has ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;

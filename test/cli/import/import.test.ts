@@ -309,7 +309,7 @@ describe('an import', () => {
     const { out, folder } = await imported(service);
 
     expect(out).toMatch(
-      /observed +2 .*\n +ContactPoint\/pager: the service did not return the settings of this contact point; add them to this file and to secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
+      /observed +2 .*\n +ContactPoint\/pager: the service did not return the settings of this contact point; add them to its manifest and to secrets\/contact-point-pager.yaml +\[NeedsSecret\]/,
     );
     expect(filesIn(folder).get('contact-points/pager.yaml')).toContain('managementPolicy: Observe');
   });

@@ -113,7 +113,7 @@ describe('the client', () => {
     expect(arrived[0]?.url.pathname).toBe(
       '/apis/contract.apphosting.dev/v1/namespaces/x/things/..%2F..%2Fsecrets%2Fa%3Fb%23c',
     );
-    await expect(api.get(things, 'x', '..')).rejects.toThrow('is not the name of an object');
+    await expect(api.get(things, 'x', '..')).rejects.toThrow('cannot be a name in Kubernetes');
     await expect(api.get(things, undefined, 'a')).rejects.toThrow('cannot be addressed without a namespace');
   });
 

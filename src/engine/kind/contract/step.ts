@@ -29,7 +29,7 @@ export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /**
  * Returns how long a call may still arrive at the service: from the moment at which it was sent, or at which a process
- * first saw its journal entry.
+ * first reconciled the object with the journal entry of the call.
  */
 export function arrivesWithinMs({ deadlineSeconds }: JournalEntry, horizonMs: number): number {
   return deadlineSeconds * 1_000 + horizonMs;
@@ -182,7 +182,7 @@ interface AwaitedRead {
   readonly since: number;
 }
 
-/** A step that ends the reconcile and becomes the conditions in status: ready, wait or stall. */
+/** A step that ends the reconcile: ready, wait or stall. The conditions in status show its reason and its message. */
 export type Verdict<Facts = unknown> = Aside<Facts> & {
   /**
    * The conditions that this step itself sets. Each replaces the condition of the same type that the kind computes from

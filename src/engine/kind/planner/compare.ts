@@ -178,8 +178,8 @@ type Applied = Memory['applied'];
 const doubt = '?';
 const late = '@';
 /**
- * This word stands where a fingerprint otherwise has the time of a call. It means that the call is a create call, which
- * cannot overwrite a value, however late it arrives.
+ * This word stands where a fingerprint otherwise has the time at which a call was decided. It means that the call is a
+ * create call, which cannot overwrite a value, however late it arrives.
  */
 const harmless = 'never';
 /**
@@ -197,20 +197,20 @@ export function isInDoubt(print: string | undefined): boolean {
 }
 
 /**
- * A call whose outcome is unknown: the fingerprint of the value that it sends, and a time before which it was decided,
- * if known.
+ * A call whose outcome is unknown. `sent` is the fingerprint of the value that it sends. `at` is the time at which it was
+ * decided, rounded up by `timeOf`; for a create call the word `never`; empty if not known.
  */
 interface Lost {
   readonly sent: string;
   readonly at: string;
 }
 
-/** A call that is about to be sent: the fingerprints of the values that it sends, and its time. */
+/** A call that is about to be sent: the fingerprints of the values that it sends, and when it was decided. */
 interface Sending {
   readonly prints: Prints;
   /**
-   * The wall time of the call. Undefined for a create call, because such a call overwrites nothing, even if it arrives
-   * late.
+   * The wall time at which the call was decided. Undefined for a create call, because such a call overwrites nothing,
+   * even if it arrives late.
    */
   readonly wallMs: number | undefined;
   readonly horizonMs: number;

@@ -74,9 +74,9 @@ export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
-// Runs a warm standby, which applies a first copy and then every change of the source, in order. If the first copy is large or the changes
-// are slow, the standby gets a larger machine, and later a standard one again. Resizing restarts the machine before the next change is
-// applied.
+// Runs a warm standby, which applies a first copy and then every change of the source, in order. If the first copy is large, or a change
+// takes long to apply, the standby gets a larger machine, and later a standard one again. Resizing restarts the machine before the next
+// change is applied.
 
 /** How long the machine of a standby takes to restart when it is resized. */
 const RESTART_MS = 30 * SECOND;
@@ -93,8 +93,8 @@ const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 const QUICK_CHANGES_AFTER_SEED = 2;
 
 /**
- * If a standby got a larger machine because of slow changes, it gets a standard one again after this number of consecutive changes that it
- * applied quickly.
+ * If a standby got a larger machine because it applied a change too slowly, it gets a standard one again after this number of consecutive
+ * changes that it applied quickly.
  */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 

@@ -244,8 +244,8 @@ function change(world: World, configuration: Configuration): Configuration {
 }
 
 /**
- * Returns the next time of a schedule that lies after `now`. Times that were missed are skipped, and the interval stays
- * the same.
+ * Returns the first time after `now` of a schedule that has the time `dueAt` and repeats every `intervalMs`. Times that
+ * have passed are skipped.
  */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);
