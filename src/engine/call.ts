@@ -10,9 +10,9 @@
  * credential → a fresh read of the Kubernetes object → send → interpret the outcome. Recovery requests and protections
  * write their entry one step earlier, without a call (`begin` in reconcile.ts). If the process dies between journal and
  * send, the next process finds the entry in status and treats the call as sent: it looks for the effect of the call
- * before it acts (`resolveCreate` in the planner; `resolveDoubt` of app environments, solutions and recovery). A request
- * with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may be sent
- * twice.
+ * before it acts (`resolveCreate` in kind/planner/create.ts; `resolveDoubt` of app environments, solutions and recovery).
+ * A request with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may
+ * be sent twice.
  *
  * Why: docs/design/at-most-once.md
  */
@@ -56,7 +56,10 @@ export type Performed =
   | { readonly is: 'on' }
   /** The reconcile ends with this verdict in status. With `againInMs`, the call is tried again after that time. */
   | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
-  /** The reconcile ends, because somebody else wrote the Kubernetes object first. */
+  /**
+   * The reconcile ends, because somebody else wrote the Kubernetes object first, or because another object has reserved
+   * the name in the service.
+   */
   | { readonly is: 'overtaken' }
   /**
    * The operator itself decided not to send the call yet. The call is tried again after `againInMs`, and status stays
@@ -182,7 +185,7 @@ export class OutgoingCall {
 
   /**
    * Writes to status what must be there before the call is sent. Returns false when somebody else wrote the object
-   * first.
+   * first, or when another object has reserved the name that the call creates.
    */
   async #journal(): Promise<boolean> {
     const context = this.#context;

@@ -268,7 +268,10 @@ export type Ended =
   | { readonly is: 'settled'; readonly againInMs: number | undefined }
   /** The last call of the object failed. It will be sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
-  /** Somebody else wrote the object first; the watch will deliver that write. */
+  /**
+   * Somebody else wrote the object first; the watch will deliver that write. Or another object has reserved the name in
+   * the service that this one wanted to use.
+   */
   | { readonly is: 'overtaken' }
   /** The reconcile reports nothing, so status stays as it is. The key is enqueued again after `againInMs`. */
   | { readonly is: 'quiet'; readonly againInMs: number }

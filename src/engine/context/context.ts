@@ -217,7 +217,7 @@ export class ReconcileContext {
 
   /**
    * Writes a journal entry to status with uid and resourceVersion. Returns false when somebody else wrote the object
-   * first.
+   * first, or when another object has reserved the name in the entry.
    */
   async enter(pass: Pass, intent: Intent, said: FirstWords): Promise<boolean> {
     const entry: JournalEntry = {

@@ -138,7 +138,10 @@ export class InProcess {
     }
   }
 
-  /** Returns the moment at which this process first saw a journal entry; the present moment if there is no entry. */
+  /**
+   * Returns the moment at which this process first reconciled the object with this journal entry; the present moment if
+   * there is no entry. A standby does not reconcile, so this time begins only when it becomes the leader.
+   */
   journalSeen(entry: JournalEntry | undefined, now: Moment): Moment {
     if (entry === undefined) {
       this.#journalSeen = undefined;

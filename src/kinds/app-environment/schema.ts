@@ -205,7 +205,7 @@ export const AppEnvironmentFacts = facts({
     rollback: shown('The version numbers of a rollback.', {
       fromVersion: wholeNumber('The version before the rollback.').optional(),
       toVersion: wholeNumber('The version after the rollback.').optional(),
-      besideSpec: flag('True if the annotation apphosting.dev/roll-back-at asked for the rollback.').optional(),
+      besideSpec: flag('True if the annotation roll-back-at, not spec.deploy, asked for the rollback.').optional(),
     }).optional(),
   }).optional(),
   history: listOf('The last deployments by this resource, newest first.', shown('A deployment.', Revision), {

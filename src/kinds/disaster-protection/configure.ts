@@ -121,8 +121,8 @@ export function configure(
 }
 
 /**
- * Waits while another resource sets up or resets the protection of the same environment. If this operator has just
- * become leader, the first set-up also waits until calls from the previous leader can no longer arrive.
+ * Waits while another resource sets up or resets the protection of the same environment. After a take-over, the first
+ * set-up also waits for one horizon, because calls of the previous leader may still arrive.
  */
 function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const appEnvId = environmentOf(pass);

@@ -420,8 +420,8 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
 }
 
 /**
- * Waits while the account is frozen because objects are missing. After a change of leader, also waits until calls of
- * the previous leader can no longer arrive.
+ * Waits while the account is frozen because objects are missing. After a take-over, also waits for one horizon, because
+ * calls of the previous leader may still arrive.
  */
 function frozenOrTakingOver(pass: Pass): Fence | undefined {
   return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is sent');

@@ -57,7 +57,7 @@ export const time = (description: string) => timeShown(description).optional();
 
 /** The schema of `pendingCleanup`: the clean-ups that the service has not finished. */
 export const pendingCleanup = shown('The clean-ups that the service has not finished.', {
-  pendingCount: count('Number of clean-ups that the service has not finished, including the retained disks.'),
+  pendingCount: count('Number of clean-ups that the service has not finished; each retained disk counts as one.'),
   retainedDiskCount: count('Number of disks that the service keeps until their retention period ends.'),
   retryingCount: count('Number of failed clean-ups that the service is retrying.'),
   earliestRetentionUntil: time('Earliest time at which the service may delete one of the retained disks.'),
@@ -105,11 +105,11 @@ export function activationResult(description: string) {
 const size = (description: string) => number(description, { min: 0, max: 1_000_000_000_000 }).optional();
 
 /**
- * The schema of the size that an environment had at a recovery point. The size is only a preview and is never sent to
- * the service.
+ * The schema of the size that an environment had at a recovery point. It is shown for information only: no request
+ * contains it.
  */
 export const sizing = shown(
-  'The size of the environment at the recovery point, as a preview. The size is never sent (API field: retainedSizing).',
+  'The size of the environment at the recovery point, for information: no request contains it (API field: retainedSizing).',
   {
     replicas: count('Number of replicas.'),
     zClouds: size('Standard units of CPU and memory per replica (API field: zClouds).'),

@@ -80,8 +80,8 @@ export interface AccountView {
   /** Remaining time of a pause that the service asked for; undefined without a pause. */
   readonly throttledMs?: number;
   /**
-   * Remaining time in which fewer requests are sent after a pause that the service asked for; undefined when the full
-   * rate is allowed.
+   * Remaining time until the full rate applies again after the service asked to slow down. This includes the rest of the
+   * pause. Undefined when the full rate applies.
    */
   readonly slowedMs?: number;
   /** A message that says why nothing may be created or deleted in the account at the moment. */
@@ -232,8 +232,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /** The values that this process wrote to the object in the service; for each field only the newest. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /**
-   * The moment at which this process first saw the object's journal entry, on the wall clock and on the monotonic
-   * clock. The time in which the call may still arrive is counted from then.
+   * The moment at which this process first reconciled the object with its present journal entry, on the wall clock and
+   * on the monotonic clock. The time in which the call may still arrive is counted from then.
    */
   readonly journalSeen: Moment;
   /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
@@ -250,8 +250,9 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly newSince?: number;
   /**
-   * The time for which calls that must not be sent twice still have to wait. They wait if this process took over from a
-   * leader that did not release its lease, because calls of that leader may still arrive at the service.
+   * The time for which calls that must not be sent twice still have to wait. They wait for one horizon if this process
+   * took over from a leader that did not release its lease, or if the cluster was restored from a backup, because calls
+   * from before may still arrive at the service.
    */
   readonly takeOverMs: number;
   readonly horizonMs: number;

@@ -9,7 +9,7 @@ export const reasons = {
   Paused: 'The annotation apphosting.dev/paused pauses this object; remove the annotation to continue.',
   // Reasons of the condition Ready while a resource waits for something
   ReadingService: 'Waiting for the first complete read of the service.',
-  Creating: 'The object is being created in the service.',
+  Creating: 'The operator has decided to create the object in the service; the call may not have been sent yet.',
   Requesting: 'The request is written to status and is about to be sent to the service.',
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
@@ -17,7 +17,7 @@ export const reasons = {
   CreateInProgress: 'Another resource is creating an object of the same name; this resource waits for that call.',
   EnvironmentInDoubt:
     'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
-  TakeOver: 'This operator has just become leader; calls wait until those of the last leader can no longer arrive.',
+  TakeOver: 'The last leader was lost or the cluster restored; the call waits, since earlier calls may still arrive.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret, or a key of a Secret, to which the spec refers does not exist.',
@@ -27,7 +27,7 @@ export const reasons = {
   ServiceUnavailable:
     'The service did not answer, or answered with a server error; the operator tries again, and waits longer each time.',
   DangerousCredential:
-    'The Secret of spec.dangerousCredentialsRef is missing, names a different host, or has a token that does not see the account; the call is not sent with any other credential.',
+    'The Secret of spec.dangerousCredentialsRef cannot be used: for example, it is missing, its baseUrl differs from that in the Secret of spec.credentialsRef, or its token does not see the account. The recovery request is not sent with any other credential.',
   InternalError:
     "The operator failed on this object because of a bug, or because Kubernetes refused a request; the operator's log has the details. The operator tries again, and waits longer each time.",
   DeletionBlocked:
@@ -92,7 +92,7 @@ export const reasons = {
     'The journal in status (calls that must not happen twice) was changed by somebody and cannot be parsed; nothing is sent until status.internal.journal is removed.',
   // Reasons of the condition Ready while a disaster-recovery resource waits for something
   Preparing:
-    'Recovery is not ready yet. Usually the service is making the first copy of the data, or a new copy after an edit; the message shows the readiness state that the service reports.',
+    'Recovery is not ready yet. Usually the service is making the first copy of the data, or a new copy after the settings of the protection were changed; the message shows the readiness state that the service reports.',
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
   OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:

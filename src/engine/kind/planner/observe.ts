@@ -29,15 +29,16 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * Returns a `wait` step after this process has become leader, until calls from the previous leader can no longer arrive
- * at the service. `held` is the part of the message that says what waits, such as `nothing is created`.
+ * Returns a `wait` step for one horizon (`--horizon-seconds`) after a take-over, because calls of the previous leader, or
+ * from before a restore of the cluster, may still arrive at the service. `held` is the part of the message that says what
+ * waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (takeOverMs <= 0) return undefined;
-  const message = `this operator has just become leader; ${held} until calls from the previous leader can no longer arrive`;
+  const message = `this operator has just become leader, or the cluster was restored; ${held} for the time in --horizon-seconds, because calls from before may still arrive`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
 }
 
@@ -117,7 +118,7 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 
 /**
  * Asks for a read that begins at or after `since`. If `since` is not given, any read is good enough. If such a read has
- * already failed, waits with a message that says why.
+ * already failed, returns a `wait` step whose message says why it failed.
  */
 export function readOf(
   pass: Pass<unknown, unknown>,
@@ -172,7 +173,7 @@ export const doubtPauseMs = 5_000;
  * and `inWords` for messages.
  *
  * Also returns `since`. A read that looks for the effect of the call must begin at this time or later. `since` is five
- * seconds ago, but not before this process first saw the journal entry, and not after `settledAt`.
+ * seconds ago, but not before this process first reconciled the object with the entry, and not after `settledAt`.
  */
 export function overAt({ journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>, journal: JournalEntry) {
   const ms = arrivesWithinMs(journal, horizonMs);

@@ -331,8 +331,11 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 // older resource owns it, or if it belongs to another account.
 
 /**
- * Handles a create call whose outcome is unknown, before anything else is decided. A deletion does the same in
+ * Handles a create call whose outcome is unknown, before the kind decides anything else. A deletion does the same in
  * `removal.ts`.
+ *
+ * If the call proves to have had no effect, it is sent again, unless `spec.externalId` names an object or `admit` returns
+ * a step, for example because it refuses the spec. In these cases the journal entry is removed.
  *
  * Returns the next step, or undefined if there is no such call. Also returns undefined if the call may have created any
  * of several objects in the service, but `spec.externalId` names an object.

@@ -3,8 +3,9 @@
  * finalizer is then removed only after a read has proved that the object is gone.
  *
  * Guarantees: an object that the resource presumably created, but not certainly, is never deleted. An object that the
- * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown,
- * the operator first finds out what the call created, unless the object is to stay anyway.
+ * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown, the
+ * operator first finds out what the call created, even if `onDelete` is `Retain`. It does not do so if the annotation
+ * `on-delete` is `Retain`, or if the resource or its account is only observed.
  *
  * Why: docs/design/ownership.md#by-default-deleting-a-resource-deletes-only-an-object-that-the-resource-created
  */

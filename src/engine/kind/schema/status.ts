@@ -51,7 +51,7 @@ export const Journal = shown(
     attempt: integer('The number of this attempt at the call, beginning with 1.', { min: 0, max: 1_000_000 }),
     endpoint: host('The host to which the call is sent.'),
     accountId: text('The account to which the call is sent.', { max: 128 }),
-    startedAt: text('The time at which the call began.', { max: 64 }),
+    startedAt: text('The time at which the operator decided to send the call.', { max: 64 }),
     deadlineSeconds: integer('The time limit of the call, in seconds.', { min: 0, max: 1_000_000 }),
     digest: text('A fingerprint of the request, made with the secret key of the operator.', { max: 256 }),
     create: shown('Data to find the created object when the outcome of a create call is not known.', {
@@ -60,7 +60,7 @@ export const Journal = shown(
       excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
         max: mostExcluded,
       }),
-      serviceTime: text('When the ids in `excluded` were read, by the clock of the service.', { max: 64 }).optional(),
+      serviceTime: text('When the list before the call was read, by the clock of the service.', { max: 64 }).optional(),
     }).optional(),
     conflicted: text(
       'The message with which the service refused the call. An earlier attempt may have succeeded; the operator reads the service once more to find out.',
@@ -69,7 +69,7 @@ export const Journal = shown(
     before: text('The state of the object right before the call.', { max: 256 }).optional(),
     requestId: text('The id of the request, by which the service recognises a repeated call.', { max: 64 }).optional(),
     payload: text(
-      'The exact body of a request with a requestId; when the operator sends the request again, it sends the same bytes.',
+      'The exact body of a disaster-readiness request; when the operator sends the request again, it sends the same bytes.',
       { max: 32_768 },
     ).optional(),
   },
