@@ -380,7 +380,7 @@ export function addThreads(): void {
 
 /**
  * Makes zod interpret schemas instead of compiling a function for each, which would take 5 MB. Has no effect on schemas that were
- * built before.
+ * built before, nor on the few that are read often and pass through `z.compile`.
  */
 export function interpretSchemas(): void {
   z.config({ jitless: true });
