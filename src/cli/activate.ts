@@ -6,7 +6,7 @@ import { text, Trouble, whole, type CommandLine, type Flags, type Settings } fro
 import { command, type CommandAnswer } from './frame.ts';
 import { group, version } from '../engine/kind/contract/define.ts';
 import { isActivation, sameMoment } from '../kinds/recovery/configurations.ts';
-import { ageInTwoUnits } from './output.ts';
+import { ageInTwoUnits, yamlOptions } from './output.ts';
 import { cautionsOn, protectionCommand, readProtection, type Point, type ProtectionView } from './protection.ts';
 
 const badPoint = 'must be latest, or the first characters of the id of a recovery point';
@@ -89,7 +89,7 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
       ...(attempt > 1 && { attempt }),
     },
   };
-  return { text: [notesOn(protection, point, choice, nowMs), stringify(manifest)].join('') };
+  return { text: [notesOn(protection, point, choice, nowMs), stringify(manifest, yamlOptions)].join('') };
 }
 
 /** Finds the recovery point that the flag `--point` selects. */

@@ -49,10 +49,16 @@ export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.Write
   return (colour, text) => styleText(colour, text, wish === 'always' ? { validateStream: false } : { stream });
 }
 
+/**
+ * The options with which commands write YAML: parsers of YAML 1.1 read the same values as those of YAML 1.2. For
+ * example, `22:00`, `on` and `1_000` get quotes, because YAML 1.1 has other values for them.
+ */
+export const yamlOptions = { compat: 'yaml-1.1' } as const;
+
 /** Formats a value as the JSON or YAML that `-o` asks for; returns undefined if `-o` asks for text. */
 export function asData(output: unknown, value: unknown): string | undefined {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
-  return output === 'yaml' ? stringify(value) : undefined;
+  return output === 'yaml' ? stringify(value, yamlOptions) : undefined;
 }
 
 /**

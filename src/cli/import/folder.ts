@@ -6,14 +6,14 @@
 import { existsSync } from 'node:fs';
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import { Document, isMap, isSeq, parseAllDocuments, parseDocument } from 'yaml';
+import { Document, isMap, isScalar, isSeq, parseAllDocuments, parseDocument, stringify } from 'yaml';
 import { z } from 'zod';
 import { definedIn, isRecord, sameJson } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
 import { kindOf } from '../cluster/objects.ts';
 import { fieldsAt, valueAt } from '../definitions.ts';
 import { documentsIn, readTexts } from '../documents/load.ts';
-import { unwritten } from '../output.ts';
+import { unwritten, yamlOptions } from '../output.ts';
 import { folders, writtenSpec, type Draft } from './manifests.ts';
 
 /** A file to write, with its old and its new text; `before` is undefined for a new file. */
@@ -137,7 +137,7 @@ export async function writeFiles(
 }
 
 function textOf(object: object, comment?: string): string {
-  const document = new Document(object, { aliasDuplicateObjects: false });
+  const document = new Document(object, { aliasDuplicateObjects: false, ...yamlOptions });
   if (comment !== undefined) document.commentBefore = ` ${comment.replaceAll('\n', '\n ')}`;
   return document.toString({ lineWidth: 0 });
 }
@@ -170,10 +170,19 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
     if (sameJson(valueAt(value, path), wanted)) continue;
     isChanged = true;
     if (wanted === undefined) mine.deleteIn(path);
-    // Change the value of an existing YAML scalar, not the scalar itself, so that its comments stay.
-    else mine.setIn(path, typeof wanted === 'object' ? mine.createNode(wanted) : wanted);
+    else setValue(mine, path, wanted);
   }
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
+}
+
+/** Sets a value in a manifest. Only this value gets the quotes that parsers of YAML 1.1 need; all else stays as it is. */
+function setValue(document: Document.Parsed, path: readonly string[], value: unknown): void {
+  const node = parseDocument(stringify(value, yamlOptions)).contents;
+  const old = document.getIn(path, true);
+  // Change the value of an existing YAML scalar, not the scalar itself, so that its comments stay.
+  if (!isScalar(old) || !isScalar(node)) return document.setIn(path, node);
+  old.value = node.value;
+  if (node.type !== undefined && node.type !== 'PLAIN') old.type = node.type;
 }
 
 /**
