@@ -101,17 +101,18 @@ function listFlaw(hostname: string, rules: HostRules): string | undefined {
 }
 
 function addressFlaw(address: string, loopbackName: boolean, rules: HostRules): string | undefined {
-  switch (addressKind(address)) {
+  const kind = addressKind(address);
+  if (loopbackName && (kind === 'public' || kind === 'private'))
+    return 'the host name stands for this machine itself, but resolves to another machine, which is not allowed';
+  switch (kind) {
     case 'public':
-      return loopbackName ? 'the host name localhost resolves to another machine, which is not allowed' : undefined;
+      return undefined;
     case 'loopback':
       return loopbackName && rules.allowInsecureLoopback
         ? undefined
         : 'the host resolves to this machine itself, which is not allowed';
     case 'private':
-      return rules.allowPrivateAddresses && !loopbackName
-        ? undefined
-        : 'the host resolves to a private address, which is not allowed';
+      return rules.allowPrivateAddresses ? undefined : 'the host resolves to a private address, which is not allowed';
     case 'forbidden':
       return 'the host resolves to an address that is never allowed';
   }

@@ -268,6 +268,16 @@ describe('a name', () => {
 
     expect(flaw === undefined).toBe(ok);
   });
+
+  it.each([
+    ['api.localhost', '93.184.216.34', 'the host name stands for this machine itself, but resolves to another machine'],
+    ['localhost', '10.0.0.1', 'the host name stands for this machine itself, but resolves to another machine'],
+    ['api.example.com', '127.0.0.1', 'the host resolves to this machine itself'],
+  ])('%s that resolves to %s is refused with true words', (name, address, words) => {
+    const rules = { ...laptop, ...inside, allowInsecureLoopback: true };
+
+    expect(addressesFlaw(name, [{ address }], rules)).toBe(`${words}, which is not allowed`);
+  });
 });
 
 describe('an address', () => {
