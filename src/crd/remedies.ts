@@ -38,7 +38,7 @@ const waiting = {
     'Nothing to do: the operator continues when the outcome of the call in the message is known, or when that call can no longer arrive.',
   TakeOver: 'Nothing to do: the operator continues after the time in `--horizon-seconds` (two minutes by default).',
   ReferenceNotReady:
-    'Check with `kubectl get` that the object in the message exists in the same namespace under exactly this name, and that it is Ready.',
+    'Check with `kubectl get` that the object in the message exists in the same namespace under exactly this name, that it has the same account (`spec.accountRef`), and that it is Ready.',
   SecretMissing:
     'Create the Secret, or the key in the Secret, that the message names. The operator notices the change at once; with `--secret-watch=off` within about a minute.',
   ConfigMapMissing:

@@ -74,7 +74,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
   if (ids.some((id) => pass.view.one(list, id) === undefined)) return readOf(pass, list);
   if (allowed.length === 0 && set.length > 0) return close(pass);
   if (unresolved.length > 0) {
-    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist or has no id yet; nothing is sent until it has an id`;
+    const message = `spec.environmentRefs refers to ${named(unresolved)}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
     return { is: 'wait', reason: 'ReferenceNotReady', message };
   }
   const others = isEdited(pass) ? [] : ids.filter((id) => !set.includes(id) && !allowed.includes(id));

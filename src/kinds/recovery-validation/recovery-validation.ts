@@ -78,7 +78,8 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
   const { configuration, snapshot } = seen;
   const { name } = pass.spec.protectionRef;
   if (pass.memory.journal !== undefined && pass.referred('DisasterProtection', name) === undefined) {
-    return never('Superseded', `DisasterProtection ${name} is gone`);
+    const message = `spec.protectionRef refers to DisasterProtection ${name}, which no longer exists, belongs to another account or has no id in the service`;
+    return never('Superseded', message);
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
   if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {

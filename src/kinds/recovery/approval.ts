@@ -48,8 +48,8 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
 }
 
 /**
- * Waits while the object that the spec refers to does not exist or has no id in the service yet. Stalls if the request
- * expires in the meantime.
+ * Waits while the object that the spec refers to does not exist, belongs to another account or has no id in the service
+ * yet. Stalls if the request expires in the meantime.
  */
 export function unreferred(
   pass: Pass,

@@ -18,6 +18,31 @@ function accepted(
   return { ...pass, spec: { protectionRef: { name: 'orders' } }, memory };
 }
 
+it('a validation whose outcome is unknown is not sent again without its protection, and says every possible reason', () => {
+  const pass = aPass({ world: aWorld({ configurations: [aConfiguration()] }), monotonicMs: 1_000 });
+  const { endpoint, accountId } = pass.account;
+  const payload = { accountId, configurationId, expectedGeneration: 3, requestId: 'r-1' };
+  const journal = {
+    operation: 'validate',
+    attempt: 1,
+    digest: 'd',
+    requestId: 'r-1',
+    payload: JSON.stringify(payload),
+    endpoint,
+    accountId,
+    startedAt: '2026-01-01T00:00:00Z',
+    deadlineSeconds: 30,
+  };
+  const memory = { ...noMemory, binding: pass.memory.binding, facts: { configurationId }, journal };
+  const spec = { protectionRef: { name: 'orders' } };
+
+  const step = recoveryValidation.step({ ...pass, spec, memory, referred: () => undefined });
+
+  const why =
+    'spec.protectionRef refers to DisasterProtection orders, which no longer exists, belongs to another account or has no id in the service; nothing more is sent';
+  expect(step).toMatchObject({ is: 'wait', reason: 'InDoubt', message: expect.stringContaining(why) });
+});
+
 describe('an accepted validation', () => {
   const endedAt = '2026-01-01T00:01:00Z';
 

@@ -19,7 +19,7 @@ export const reasons = {
     'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
   TakeOver: 'The last leader was lost or the cluster restored; the call waits, since earlier calls may still arrive.',
   ReferenceNotReady:
-    'An object that the spec refers to does not exist yet, has no id in the service yet, or is gone from the service.',
+    'An object that the spec refers to does not exist yet, belongs to another account, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret, or a key of a Secret, to which the spec refers does not exist.',
   ConfigMapMissing: 'A ConfigMap, or a key of a ConfigMap, to which the spec refers does not exist.',
   AccountNotReady: 'The account of this object cannot be used; the conditions of the account say why.',
