@@ -40,7 +40,10 @@ export const activateCommand = {
     acknowledgeWriters: { help: 'accept that the source may go on writing data if the service cannot stop it' },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
-  notes: protectionCommand.notes,
+  notes: [
+    ...protectionCommand.notes,
+    'Exit codes: 0 the manifest was printed, even if the service gave no list of recovery points, 1 no manifest was printed, 64 wrong usage.',
+  ],
 } satisfies CommandLine<Flags>;
 
 /** `apphosting activate NAME --point latest`: prints the manifest of a RecoveryActivation, and applies nothing. */

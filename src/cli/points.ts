@@ -27,7 +27,7 @@ export const pointsCommand = {
     limit: whole('list at most this many recovery points', 'N', '50', [1, 100_000]),
     output: output(['table', 'json', 'yaml', 'name'], 'the output format; name prints only the ids'),
   },
-  notes: protectionCommand.notes,
+  notes: [...protectionCommand.notes, 'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.'],
 } satisfies CommandLine<Flags>;
 
 /** `apphosting points NAME`: prints the recovery points of a protection, as the service lists them now. */

@@ -36,12 +36,11 @@ export interface ProtectionView {
 /** One recovery point, as the status of a DisasterProtection lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** The flags and the notes in the help that all commands about a DisasterProtection have. */
+/** The flags and the first note in the help that all commands about a DisasterProtection have. */
 export const protectionCommand = {
   flags: { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag },
   notes: [
     "Without --base-url and --token-file, the command uses the access token of the protection's account, if you are allowed to read its Secret.",
-    'Exit codes: 0 success, 1 something could not be read, 64 wrong usage.',
   ],
 };
 

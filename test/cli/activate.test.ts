@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { manifestOf } from '../../src/cli/activate.ts';
+import { activateCommand, manifestOf } from '../../src/cli/activate.ts';
 import { listing } from '../../src/cli/points.ts';
 import { protectionFrom, withPoints, type ProtectionView } from '../../src/cli/protection.ts';
 import { RecoveryActivationSpec } from '../../src/kinds/recovery-activation/schema.ts';
@@ -170,6 +170,15 @@ describe('apphosting activate', () => {
     const choose = () => manifestOf(aProtection(), { point, validMinutes: 5 }, nowMs);
 
     expect(choose).toThrow(expected);
+  });
+
+  it('prints a manifest also of a point that only status knows, as the note on exit codes says', () => {
+    const view = withPoints(aProtection(), { why: 'it is down', asked: true });
+
+    expect(manifestOf(view, { point: 'latest', validMinutes: 5 }, nowMs)).toEqual({ text: expect.any(String) });
+    expect(activateCommand.notes.at(-1)).toMatch(
+      /^Exit codes: 0 the manifest was printed, even if the service gave no/,
+    );
   });
 
   it('refuses to confirm another source', () => {
