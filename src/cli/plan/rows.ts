@@ -172,12 +172,12 @@ function solutionNote({ request, words, answer }: PlannedCall): string {
  */
 function gateOf({ object, request }: PlannedCall, { objects }: Around): string {
   if (request.endpoint === 'POST /disaster-readiness/validate')
-    return 'the operator sends the request once, and only while no other operation is in progress';
+    return 'the operator sends the request only while no other operation is in progress';
   const asked = objects.find(({ key }) => key === object);
   const { scope, validUntil } = asked === undefined ? {} : specOf(asked);
   const flags = ['--enable-activation', ...(scope === 'Account' ? ['--enable-account-reset'] : [])];
   const until = plainText(textOf(validUntil));
-  return `the operator sends the request once, at the latest at ${until}, and only if this resource is created after the operator was started with ${flags.join(' and ')}`;
+  return `the operator sends the request at the latest at ${until}, and only if this resource is created after the operator was started with ${flags.join(' and ')}`;
 }
 
 /** Lists the fields whose values are unknown until the service answers the call, such as new ids. */

@@ -1,5 +1,6 @@
 /**
- * Sends a recovery request once. Validation, activation, discard and reset share these steps.
+ * Sends a recovery request so that it is carried out only once. Validation, activation, discard and reset share these
+ * steps.
  *
  * Guarantees: a request is first recorded in status, then the service is read again, and only then is the request sent.
  * All checks are made before each attempt. While the outcome of a call is unknown, either the same bytes are sent again

@@ -166,7 +166,7 @@ const reset = resource('DisasterReset', 'wipe', {
   acknowledgements: ['DeletesProtectionAndLeftovers'],
   validUntil,
 });
-const gate = `the operator sends the request once, at the latest at ${validUntil}, and only if this resource is created after the operator was started with --enable-activation`;
+const gate = `the operator sends the request at the latest at ${validUntil}, and only if this resource is created after the operator was started with --enable-activation`;
 const underWay = { activeOperationId: 'op_9', activeOperation: { operationId: 'op_9', kind: 'activation' } };
 
 describe('a plan of a protection', () => {
@@ -210,7 +210,7 @@ describe('a plan of a request of recovery', () => {
       {},
       {
         call: 'POST /disaster-readiness/validate',
-        note: 'the operator sends the request once, and only while no other operation is in progress',
+        note: 'the operator sends the request only while no other operation is in progress',
         told: { configurationId: 'cfg_1', expectedGeneration: 3 },
         unknown: ['operationId', 'outcome'],
       },
