@@ -9,7 +9,7 @@ const experimental = { viteModuleRunner: false };
 const lives = [
   'test/properties/**/*.test.ts',
   'test/disaster/**/*.test.ts',
-  'test/cli/{generate,import/import,no-cluster,plan/plan,plan/foreseen,runs}.test.ts',
+  'test/cli/{generate,import/import,no-cluster,plan/{every-edit,foreseen,plan},runs}.test.ts',
   'test/deploy/bundle.test.ts',
   'test/engine/{attacks,outage,retrying}.test.ts',
   'test/engine/account/{rotated,small-budget}.test.ts',

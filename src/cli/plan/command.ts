@@ -24,7 +24,7 @@ import { loadDocuments } from '../documents/load.ts';
 import { command } from '../frame.ts';
 import { exitCodes, paintFor } from '../output.ts';
 import { makePlan } from './make-plan.ts';
-import type { Plan, PlanRow } from './model.ts';
+import type { Plan } from './model.ts';
 import { planAsMarkdown } from './print-markdown.ts';
 import { planAsText } from './print-text.ts';
 import { sortDocuments, specOf } from './scenes.ts';
@@ -147,8 +147,7 @@ function textOf(made: Plan, { output, maxChars, color }: PlanSettings): string {
 /** Chooses the exit code of a plan; an incomplete plan has the code `unknown`, whatever else it contains. */
 export function exitCodeOf(made: Plan, settings: Pick<PlanSettings, 'failOn' | 'detailedExitcode'>): number {
   if (!made.complete) return exitCodes.unknown;
-  const isRestart = ({ action, note = '' }: PlanRow) => action === 'deploy' || note.includes('restarts');
-  const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? isRestart(row) : row.action === gate));
+  const isHit = (gate: Gate) => made.rows.some((row) => (gate === 'restart' ? 'restarts' in row : row.action === gate));
   if (settings.failOn?.some(isHit) === true) return exitCodes.gate;
   if (made.findings.length > 0) return exitCodes.found;
   // A row with the action `unknown` does not count as a change. Most contact points have such a row, because the

@@ -11,6 +11,9 @@ import { specOf, type Materials, type Scene } from './scenes.ts';
 /** A plan makes up a token for each account. The token is this prefix, followed by the id of the account. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
+/** Every value that a plan makes up for a Secret or ConfigMap that no manifest contains begins with this address. */
+export const placeholders = 'https://unknown.invalid/';
+
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
 export function materialsOf(scene: Scene, readers: readonly AccountReader[]): Materials {
   const all = new Map<string, Readonly<Record<string, string>>>();
@@ -37,7 +40,7 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
       // Make placeholders for a Secret or ConfigMap only if the manifests contain none of its values. If they contain
       // some of its values, every other key counts as missing.
       if (Object.keys(materials.get(place) ?? {}).length > 0) return [];
-      return [[place, { [key]: `https://unknown.invalid/${place}/${encodeURIComponent(key)}` }]];
+      return [[place, { [key]: `${placeholders}${place}/${encodeURIComponent(key)}` }]];
     });
   });
 }

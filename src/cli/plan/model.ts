@@ -8,13 +8,15 @@ const Field = z
     after: z
       .json()
       .optional()
-      .describe('The value that the call sends, or ? if only the answer tells the value. Absent for a secret.'),
+      .describe(
+        'The value that the call sends; ? if it is not known. Absent for a secret, and for a field that is removed.',
+      ),
     secret: z
       .boolean()
       .optional()
       .describe('True if the value is a secret: the plan shows only that the value changes.'),
   })
-  .describe('One field that a call to the service sends.');
+  .describe('One field that a call to the service sends or removes.');
 
 const Row = z
   .strictObject({
@@ -32,6 +34,7 @@ const Row = z
       .describe('The method and path of the call, such as PATCH /alert. Absent if nothing is sent.'),
     fields: z.array(Field),
     note: z.string().optional(),
+    restarts: z.string().optional().describe('The environments that the call deploys, restarts, stops or starts.'),
     file: z.string().optional(),
     line: z.int().optional(),
   })

@@ -61,11 +61,11 @@ function warnings(plan: Plan): readonly string[] {
   const titleOf = titlesIn(plan);
   const of = (action: PlanAction) => plan.rows.filter((row) => row.action === action);
   const listed = (rows: readonly PlanRow[]) => fewOf([...new Set(rows.map((row) => code(titleOf(row))))]);
-  const [deleted, deployed, access] = [of('delete'), of('deploy'), of('access')];
+  const [deleted, access] = [of('delete'), of('access')];
   const lines = [
     ...(plan.complete ? [] : ['**Incomplete: something could not be read, so there may be more changes than these.**']),
     ...(deleted.length === 0 ? [] : [`**Deletes** ${listed(deleted)}.`]),
-    ...restartsOf(deployed),
+    ...restartsOf(plan.rows),
     ...(access.length === 0 ? [] : [`**Changes access** ${listed(access)}.`]),
     ...plan.findings.slice(0, 20).map((finding) => escaped(findingAsText(finding))),
     ...(plan.findings.length > 20 ? [`and ${plan.findings.length - 20} more findings`] : []),
@@ -80,9 +80,8 @@ function fewOf(names: readonly string[]): string {
 
 /** Says which environments a change deploys, starts, stops or restarts: `**Deploys, restarts** web/production.` */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
-  const notes = rows.map(({ note = '' }) => {
-    const at = note.lastIndexOf(' ');
-    return { verb: note.slice(0, at), name: escaped(note.slice(at + 1)) };
+  const notes = rows.flatMap(({ note = '', restarts }) => {
+    return restarts === undefined ? [] : [{ verb: note.slice(0, -restarts.length - 1), name: escaped(restarts) }];
   });
   const byVerb = [...Map.groupBy(notes, ({ verb }) => verb)];
   return byVerb.map(([verb, of]) => `**${capitalised(verb)}** ${fewOf(of.map(({ name }) => name))}.`);

@@ -66,7 +66,7 @@ export function fieldInWords({ name, secret, before, after }: PlanField, style =
 
 /** Writes a value on one line, and cuts the line if it is too long. */
 function valueAsText(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '(none)');
+  const text = typeof value === 'string' && value !== '' ? value : (JSON.stringify(value) ?? '(none)');
   return text.length > longest ? text.slice(0, longest - 1).concat('…') : text;
 }
 

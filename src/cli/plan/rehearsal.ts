@@ -33,7 +33,6 @@ export interface PlannedCall {
   readonly caused: boolean;
   /** The key of the resource that the call is for: `Kind/namespace/name`. */
   readonly object: string;
-  readonly words: string;
   readonly request: Request;
   /** The object in the service as it was right before the call. */
   readonly before: Readonly<Record<string, unknown>> | undefined;
@@ -70,6 +69,7 @@ export async function rehearse(before: Scene | undefined, after: Scene, readers:
       stage.set(before);
       isQuiet = await stage.untilQuiet();
       stage.own(before.objects);
+      isQuiet = (await stage.untilQuiet()) && isQuiet;
     }
     stage.caused = true;
     stage.set(after);
@@ -194,6 +194,7 @@ class Stage {
       if (known === undefined || !isRecord(internal) || internal['ownership'] !== 'Adopted') continue;
       const status = { ...(known.status as object), internal: { ...internal, ownership: 'Created' } };
       this.#objects.apply({ ...known, status });
+      this.#lastCallAt = this.#clock.monotonic();
     }
   }
 

@@ -1,12 +1,12 @@
 /** Turns the recorded calls of the operator into the rows of a plan. */
-import { isRecord, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
+import { definedIn, isRecord, revealed, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { keyOf, partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
 import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { Finding, Plan, PlanAction, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
-import { valueAt } from '../definitions.ts';
+import { placeholders } from './materials.ts';
 import { specOf } from './scenes.ts';
 import { configuredBy, isNewId, textOf } from './service-in-memory.ts';
 
@@ -54,9 +54,12 @@ export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift
   const isWhole = ({ request }: PlannedCall) => request.effect === 'create' || actionOf(request) === 'create';
   const made = new Set(done.filter(isWhole).map(({ object }) => object));
   const sent = new Set(done.map(({ object }) => object));
+  const secrets = new Set(played.calls.flatMap(secretsIn));
+  const hidden = new Map(played.objects.map((object) => [object.key, hiddenIn(object)]));
   const rowOf = (call: PlannedCall) => {
     const isHiddenKnown = (call.caused ? known.hiddenKnown : known.liveKnown).has(call.object) || made.has(call.object);
-    return callRow(call, { ...known, names, isHiddenKnown });
+    const isTold = isHiddenKnown || actionOf(call.request) !== 'change';
+    return callRow(call, { ...known, names, secrets, hidden: isTold ? undefined : hidden.get(call.object) });
   };
   const of = (caused: boolean) => done.filter((call) => call.caused === caused).flatMap(rowOf);
   const depth = depths(known.objects);
@@ -99,28 +102,50 @@ export function stalledOf(played: Played, known: Known): readonly Finding[] {
 
 interface Around extends Known {
   readonly names: ReadonlyMap<string, string>;
-  readonly isHiddenKnown: boolean;
+  /** The fields that some call of this plan sends as a secret; see `secretsIn`. */
+  readonly secrets: ReadonlySet<string>;
+  /**
+   * The names, at the top of a request body, of fields whose value in the service is unknown, because the service hides
+   * them and the earlier spec is not known.
+   */
+  readonly hidden: ReadonlySet<string> | undefined;
+}
+
+/** Returns the names, at the top of a request body, of the fields that the service never shows of this object. */
+function hiddenIn({ kind, spec, object: { status } }: ParsedObject): ReadonlySet<string> {
+  const words = spec.is === 'valid' ? (kind.interfaceWords?.(spec.value) ?? {}) : {};
+  const names = new Map(Object.entries(words).map(([name, path]) => [path, name]));
+  return new Set(unverifiedIn(status).map((path) => topOf(names.get(path) ?? path)));
+}
+
+function unverifiedIn(status: unknown): readonly string[] {
+  return isRecord(status) && Array.isArray(status['unverified']) ? status['unverified'].map(String) : [];
+}
+
+function topOf(name: string): string {
+  return name.split('.', 1)[0] ?? name;
+}
+
+/** Returns the fields that a call sends as a secret. Their earlier values are not shown either. */
+function secretsIn({ object, request }: PlannedCall): readonly string[] {
+  return [...flattened(sentBy(request))].flatMap(([name, value]) => (isSecret(value) ? [`${object} ${name}`] : []));
 }
 
 function callRow(call: PlannedCall, around: Around): readonly PlanRow[] {
-  const { object, request, before } = call;
+  const { object, request } = call;
   const action = actionOf(request);
-  const isNew = action === 'create';
-  const all = [...fieldsOf(request, isNew ? undefined : before, around), ...unknownsOf(call)];
-  // If the service hides a field and its old value is unknown,
-  // leave the field out: the new value may equal the old one.
-  const fields =
-    isNew || around.isHiddenKnown || action !== 'change' ? all : all.filter((field) => field.before !== undefined);
-  if (action === 'change' && fields.length === 0) return [];
-  const note = noteOf(call, around);
-  const told = { call: request.endpoint, fields: [...fields], ...(note !== undefined && { note }) };
-  return [{ action, ...partsOfKey(object), ...told, ...around.places.get(object) }];
+  const fields = [...fieldsOf(call, around), ...unknownsOf(call)];
+  const restart = restartOf(call, around);
+  if (action === 'change' && fields.length === 0 && restart === undefined) return [];
+  const words = definedIn(restart ?? { note: noteOf(call, around) });
+  return [{ action, ...partsOfKey(object), call: request.endpoint, fields, ...words, ...around.places.get(object) }];
 }
 
 function actionOf({ endpoint, method, body = {} }: Request): PlanAction {
   if (method === 'DELETE') return 'delete';
   if (endpoint === 'PATCH /member/env-access') return 'access';
   if (endpoint.startsWith('POST /app-env/') && endpoint !== 'POST /app-env/alert') return 'deploy';
+  if (isUpgrade(endpoint, body)) return 'deploy';
   if (endpoint === configure) return configuredBy(body)['expectedGeneration'] === 0 ? 'create' : 'change';
   if (endpoint.startsWith('POST /disaster-readiness/')) return 'request';
   return method === 'PATCH' || endpoint === 'POST /alert/toggle' ? 'change' : 'create';
@@ -137,30 +162,37 @@ const verbs: Readonly<Record<string, string>> = {
   'POST /app-env/start': 'starts',
 };
 
+/** True if a request to install a solution deploys another agent image to an installation that is complete. */
+function isUpgrade(endpoint: string, { installationId, inputs }: JsonObject): boolean {
+  if (endpoint !== 'POST /solutions' || installationId === undefined) return false;
+  return isRecord(inputs) && inputs['agentImage'] !== undefined;
+}
+
+/** Says which environments a call deploys, restarts, stops or starts, and how; undefined if it does none of this. */
+function restartOf({ request: { endpoint, body = {} }, before = {} }: PlannedCall, { appName }: Around) {
+  const name = textOf(before['name']);
+  const of = (verb: string, what: string) => ({ note: plainText(`${verb} ${what}`), restarts: plainText(what) });
+  const verb = verbs[endpoint];
+  const environment = [appName(before['appId']), name || textOf(body['appEnvId'])].filter(Boolean).join('/');
+  if (verb !== undefined) return of(verb, environment);
+  if (body['applyImmediately'] === true) return of('deploys at once, and restarts', `all environments of ${name}`);
+  return isUpgrade(endpoint, body) ? of('deploys a different agent image to', textOf(body['appName'])) : undefined;
+}
+
 function noteOf(call: PlannedCall, around: Around): string | undefined {
-  const { request, before } = call;
-  const { whyDeleted, appName, isDatabase } = around;
-  if (request.method === 'DELETE') return whyDeleted;
+  const { request } = call;
+  if (request.method === 'DELETE') return around.whyDeleted;
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
-  if (request.endpoint === 'POST /app' && isDatabase(request.body?.['dockerPreset']))
+  if (request.endpoint === 'POST /app' && around.isDatabase(request.body?.['dockerPreset']))
     return 'the service also creates an environment for the database, whose id is not known yet. The plan assumes the name in spec.environmentName of the AppEnvironment for this app, and shows ? if there is none';
-  const verb = verbs[request.endpoint];
-  if (verb !== undefined) {
-    const environment = textOf(before?.['name'] ?? request.body?.['appEnvId']);
-    return plainText(`${verb} ${[appName(before?.['appId']), environment].filter(Boolean).join('/')}`);
-  }
-  if (request.body?.['applyImmediately'] === true) return 'deploys at once, and restarts all environments of the app';
   return undefined;
 }
 
 /** Says what installing a solution creates, as far as the catalog shows. */
-function solutionNote({ request, words, answer }: PlannedCall): string {
-  const id = request.body?.['installationId'];
-  if (id !== undefined)
-    return words.startsWith('upgrade')
-      ? 'deploys a different agent image'
-      : 'creates only the missing components of the solution; the plan cannot tell which are missing';
+function solutionNote({ request, answer }: PlannedCall): string {
+  if (request.body?.['installationId'] !== undefined)
+    return 'creates only the missing components of the solution; the plan cannot tell which are missing';
   const names = (solutionResultOf(answer)?.components ?? []).map(({ name = '?' }) => name);
   if (names.length === 0) return 'creates components that the catalog does not list';
   return plainText(`creates ${names.join(', ')}`);
@@ -208,18 +240,32 @@ const naming: ReadonlySet<string> = new Set([
   'applyImmediately',
 ]);
 
-function fieldsOf(request: Request, before: PlannedCall['before'], around: Around): readonly PlanField[] {
-  const isNew = before === undefined;
-  const rows = Object.entries(sentBy(request)).flatMap(([name, value]) => flat(name, value));
-  const shown = rows.filter(([name]) => !naming.has(name) || (isNew && name === 'appEnvId'));
-  return shown.flatMap(([name, value]): readonly PlanField[] => {
-    if (isSecret(value)) return [{ name, secret: true }];
-    const after = told(value, around);
-    const seen = before === undefined ? undefined : valueAt(before, name.split('.'));
-    const was = seen === undefined || seen === null ? undefined : told(seen as Json, around);
-    if (was !== undefined && sameJson(sortedList(was), sortedList(after))) return [];
-    return [{ name, ...(was !== undefined && { before: was }), after }];
+/** Objects in request bodies of which the service only changes the fields that are sent. It replaces every other object. */
+const merged: ReadonlySet<string> = new Set(['config', 'jobConfig', 'functionConfig', 'envVars', 'inputs']);
+
+/** Lists the fields that a call changes: those that it sends, and those that it removes by leaving them out. */
+function fieldsOf({ object, request, before = {} }: PlannedCall, around: Around): readonly PlanField[] {
+  const isNew = actionOf(request) === 'create';
+  const sent = flattened(sentBy(request));
+  const was = flattened(isNew ? {} : (before as JsonObject));
+  const objects = new Set([...sent.keys()].filter((name) => name.includes('.')).map(topOf));
+  // The service replaces an object, and all settings of a protection; a value that is not sent is removed.
+  const isReplaced = (top: string) => request.endpoint === configure || (objects.has(top) && !merged.has(top));
+  const left = [...was.keys()].filter((name) => Boolean(was.get(name)) && isReplaced(topOf(name)));
+  return [...new Set([...sent.keys(), ...left])].flatMap((name): readonly PlanField[] => {
+    const [value, seen] = [sent.get(name), was.get(name)];
+    const isShown = !naming.has(name) || (isNew && name === 'appEnvId');
+    if (!isShown || (seen === undefined && around.hidden?.has(topOf(name)))) return [];
+    if (value !== undefined && seen !== undefined && isSame(value, seen, around)) return [];
+    if (isSecret(value) || around.secrets.has(`${object} ${name}`)) return [{ name, secret: true }];
+    const after = value === undefined ? {} : { after: told(value, around) };
+    return [{ name, ...(seen !== undefined && seen !== null && { before: told(seen, around) }), ...after }];
   });
+}
+
+function isSame(value: Json, seen: Json, around: Around): boolean {
+  if (sameJson(revealed(value), seen)) return true;
+  return !isSecret(value) && sameJson(sortedList(told(value, around)), sortedList(told(seen, around)));
 }
 
 function sentBy({ endpoint, body = {} }: Request): JsonObject {
@@ -229,18 +275,21 @@ function sentBy({ endpoint, body = {} }: Request): JsonObject {
 }
 
 /** Splits an object into fields, named by their path; does not split lists. */
-function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
-  if (value === null || typeof value !== 'object' || value instanceof Secret || Array.isArray(value))
-    return [[name, value]];
-  return Object.entries(value).flatMap(([key, inner]) => flat(`${name}.${key}`, inner));
+function flattened(value: JsonObject): ReadonlyMap<string, Json> {
+  return new Map(Object.entries(value).flatMap(([name, inner]) => flat(name, inner)));
 }
 
-function isSecret(value: Json): boolean {
+function flat(name: string, value: Json): readonly (readonly [string, Json])[] {
+  const isWhole = !isRecord(value) || value instanceof Secret || Object.keys(value).length === 0;
+  return isWhole ? [[name, value]] : Object.entries(value).flatMap(([key, one]) => flat(`${name}.${key}`, one));
+}
+
+function isSecret(value: Json | undefined): boolean {
   if (value instanceof Secret) return true;
   return typeof value === 'object' && value !== null && Object.values(value).some((inner: Json) => isSecret(inner));
 }
 
-type Told = NonNullable<PlanField['after']>;
+type Told = Exclude<PlanField['after'], undefined>;
 
 /**
  * Prepares a value for printing. Hides secrets. Replaces each id that this plan has made up with the name of the
@@ -249,11 +298,11 @@ type Told = NonNullable<PlanField['after']>;
 function told(value: Json, around: Pick<Around, 'names'>): Told {
   if (typeof value === 'string') {
     if (isNewId(value)) return around.names.get(value) ?? 'a new one';
-    return plainText(value);
+    return value.startsWith(placeholders) ? '?' : plainText(value);
   }
-  if (value instanceof Secret || value === null) return '(secret)';
+  if (value instanceof Secret) return '(secret)';
   if (Array.isArray(value)) return value.map((item: Json) => told(item, around));
-  if (typeof value === 'object')
+  if (typeof value === 'object' && value !== null)
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, told(inner, around)]));
   return value;
 }
@@ -277,9 +326,8 @@ function unknownRow(
   known: Known,
   { made, sent }: Readonly<Record<'made' | 'sent', ReadonlySet<string>>>,
 ): readonly PlanRow[] {
-  const row = (fields: readonly PlanField[], note: string): readonly PlanRow[] => {
-    const told = { fields: [...fields], note: plainText(note) };
-    return [{ action: 'unknown', ...partsOfKey(key), ...told, ...known.places.get(key) }];
+  const row = (fields: PlanField[], note: string): readonly PlanRow[] => {
+    return [{ action: 'unknown', ...partsOfKey(key), fields, note: plainText(note), ...known.places.get(key) }];
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
@@ -289,16 +337,12 @@ function unknownRow(
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);
   if (isStalled || isUnderWay) return [];
-  if (ready?.status !== 'True')
-    return row(
-      [],
-      ready === undefined ? 'the operator has not reported a status yet' : `${ready.reason}: ${ready.message}`,
-    );
-  const unverified = Array.isArray(shown['unverified']) ? (shown['unverified'] as unknown[]) : [];
-  if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key)) return [];
-  if (isOnlyObserved(object)) return [];
+  if (ready === undefined) return row([], 'the operator has not reported a status yet');
+  if (ready.status !== 'True') return row([], `${ready.reason}: ${ready.message}`);
+  const unverified = unverifiedIn(shown);
+  if (unverified.length === 0 || known.hiddenKnown.has(key) || made.has(key) || isOnlyObserved(object)) return [];
   return row(
-    unverified.map((field) => ({ name: String(field) })),
+    unverified.map((name) => ({ name })),
     'hidden by the service; sent when changed',
   );
 }

@@ -26,17 +26,17 @@ interface Shelf {
   readonly single?: string;
   readonly id: string;
   /**
-   * True if the service's list of these items contains every field of each item. Then the list also serves to answer a
-   * read of one item.
+   * True if only a read of one item shows all fields that a plan needs. For all other items, the list also serves to
+   * answer a read of one item. So a plan never reads the settings of a contact point, which hold secrets.
    */
-  readonly isListedWhole?: true;
+  readonly isListedInPart?: true;
 }
 
 const shelves: Readonly<Record<ShelfName, Shelf>> = {
-  app: { list: '/apps', field: 'apps', single: '/app', id: 'appId' },
+  app: { list: '/apps', field: 'apps', single: '/app', id: 'appId', isListedInPart: true },
   environment: { list: '/app-envs', field: 'appEnvs', id: 'appEnvId' },
   contactPoint: { list: '/contact-points', field: 'contactPoints', single: '/contact-point', id: 'contactPointId' },
-  alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId', isListedWhole: true },
+  alert: { list: '/app-env/alerts', field: 'alerts', single: '/alert', id: 'alertId' },
   member: { list: '', field: '', single: '/member/env-access', id: 'membershipId' },
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
@@ -168,7 +168,7 @@ export class ServiceInMemory {
     const isKept = this.#kept.has(`${name}/${id}`);
     const kept = this.#kept.get(`${name}/${id}`);
     if (isKept && (isNewId(id) || kept === undefined)) return answerOf(kept);
-    const listed = shelf.isListedWhole === true ? this.#listed(name).find((item) => item[shelf.id] === id) : undefined;
+    const listed = shelf.isListedInPart === true ? undefined : this.#listed(name).find((item) => item[shelf.id] === id);
     const base = listed === undefined ? await this.#base(shelf.single ?? '', query) : done(listed);
     if (!isKept || 'failed' in base || base.status !== 200) return base;
     return done(this.#withChanges(name, itemIn(base.body), id));

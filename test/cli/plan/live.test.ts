@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
 import { isRecord } from '../../../src/base/json.ts';
-import type { AccountReader, AccountReading } from '../../../src/cli/account/reader.ts';
 import { loadDocuments } from '../../../src/cli/documents/load.ts';
 import { makePlan } from '../../../src/cli/plan/make-plan.ts';
 import type { Plan } from '../../../src/cli/plan/model.ts';
@@ -10,27 +9,7 @@ import { kinds } from '../../../src/kinds/index.ts';
 import { resourceOf } from '../../../src/engine/kind/contract/define.ts';
 import { InProcess } from '../../support/in-process.ts';
 import { folderOf } from '../support/folder.ts';
-
-/** The service of a world as an account that is read. */
-function readerOf(world: InProcess): AccountReader {
-  const readings = new Map<string, AccountReading>();
-  return {
-    accountId: 'acc_demo',
-    endpoint: '127.0.0.1:8088',
-    asOfMs: world.clock.wall(),
-    read: async ({ path, query = {} }) => {
-      const address = `${path}?${new URLSearchParams(query).toString()}`;
-      const known = readings.get(address);
-      if (known !== undefined) return known;
-      const { status, body } = await world.request('GET', address);
-      const reading: AccountReading = { is: 'answered', status, body };
-      readings.set(address, reading);
-      return reading;
-    },
-    readings: () => [...readings],
-    [Symbol.asyncDispose]: () => Promise.resolve(),
-  };
-}
+import { readerOf } from '../support/in-memory.ts';
 
 const specs = {
   ContactPoint: { email: { addresses: ['a@example.com'] } },
@@ -118,9 +97,39 @@ describe('a plan against a cluster', () => {
     const { rows, findings } = await planned(world, { SolutionInstallation: agent('svc/sandbox-agent:2') });
 
     expect(same.rows).toEqual([]);
-    expect(rows).toMatchObject([{ call: 'POST /solutions', note: 'deploys a different agent image' }]);
+    expect(rows).toMatchObject([
+      {
+        action: 'deploy',
+        call: 'POST /solutions',
+        note: 'deploys a different agent image to agent',
+        restarts: 'agent',
+      },
+    ]);
     expect(rows[0]?.fields).toContainEqual({ name: 'inputs.agentImage', after: 'svc/sandbox-agent:2' });
     expect(findings).toEqual([]);
+  });
+
+  it('tells that changes which wait for a deployment restart the environments when they are applied at once', async () => {
+    const world = new InProcess({ world: 'demo' });
+    await world.start();
+    world.account();
+    const app = (port: number) => ({ externalId: 'app_web', name: 'web', port });
+    world.apply('HostedApp', 'it', app(3000));
+    await world.run(100_000);
+    world.apply('HostedApp', 'it', app(3001));
+    await world.run(100_000);
+
+    const { rows } = await planned(world, { HostedApp: { ...app(3001), applyImmediately: true } });
+
+    expect(rows).toMatchObject([
+      {
+        action: 'change',
+        call: 'PATCH /app',
+        fields: [],
+        note: 'deploys at once, and restarts all environments of web',
+        restarts: 'all environments of web',
+      },
+    ]);
   });
 
   it('keeps apart what differs already and is not caused by the documents', async () => {

@@ -81,6 +81,63 @@ describe('a plan', () => {
     expect(made.rows[1]).toMatchObject({ file: 'a.yaml', line: 3 });
   });
 
+  it('tells a field that the service can show and does not show yet', async () => {
+    const service = await serviceAtSocket();
+    const config = { addresses: ['a@example.com'] };
+    const made = await service.post('/contact-point', {
+      accountId: 'acc_demo',
+      name: 'on-call',
+      type: 'email',
+      config,
+    });
+    const { contactPointId } = made['contactPoint'] as { contactPointId: string };
+    const condition = { metric: 'cpu_percent', operator: 'gt', threshold: 80, duration: '5m' };
+    const where = { appEnvId: 'env_web_prod', name: 'web-cpu', contactPointIds: [contactPointId] };
+    await service.post('/app-env/alert', { ...where, ...condition });
+    const documents = contactPoint() + alert(80).replace('"threshold"', '"description":"Look at web","threshold"');
+
+    const { rows } = await planned([folderOf({ 'a.yaml': documents.replace('\n', '\n---\n') }), ...service.flags]);
+
+    expect(rows[1]).toMatchObject({
+      action: 'change',
+      call: 'PATCH /alert',
+      fields: [{ name: 'description', after: 'Look at web' }],
+    });
+  });
+
+  it('tells a field that is taken out of an object, and an object that is emptied', async () => {
+    const service = await serviceAtSocket();
+    const app = (...headers: readonly string[]) => {
+      const all = headers.map((name) => ({ name, value: 'x' }));
+      return resource('HostedApp', 'api', {
+        port: 80,
+        image: { reference: 'r.example/api:1' },
+        healthCheck: { headers: all },
+      });
+    };
+    const fieldsFrom = async (before: string, after: string) => {
+      const base = folderOf({ 'a.yaml': before });
+      const { rows } = await planned([folderOf({ 'a.yaml': after }), '--base', base, ...service.flags]);
+      return rows.map(({ call, fields }) => [call, fields]);
+    };
+
+    expect(await fieldsFrom(app('A', 'B'), app('A'))).toEqual([
+      ['PATCH /app', [{ name: 'healthCheckHeaders.B', before: 'x' }]],
+    ]);
+    expect(await fieldsFrom(app('A'), app())).toEqual([['PATCH /app', [{ name: 'healthCheckHeaders', after: {} }]]]);
+  });
+
+  it('tells a value from a ConfigMap that the documents do not contain as ?', async () => {
+    const service = await serviceAtSocket();
+    const hook = (key: string) =>
+      resource('ContactPoint', 'hook', { webhook: { url: { valueFrom: { configMapKeyRef: { name: 'urls', key } } } } });
+    const [base, folder] = ['a', 'b'].map((key) => folderOf({ 'a.yaml': hook(key) }));
+
+    const made = await planned([folder ?? '', '--base', base ?? '', ...service.flags]);
+
+    expect(made.rows).toMatchObject([{ call: 'PATCH /contact-point', fields: [{ name: 'config.url', after: '?' }] }]);
+  });
+
   it('tells with --base what the documents cause, hidden fields and deletions included', async () => {
     const service = await serviceAtSocket();
     await madeEarlier(service);
@@ -135,6 +192,57 @@ describe('a plan', () => {
       expect(out).not.toContain('s3cr3t');
       expect(out).not.toContain(Buffer.from(secret).toString('base64'));
     }
+  });
+
+  it('never reads the settings of a contact point, also not where the operator verifies them', async () => {
+    const service = await serviceAtSocket('demo-admin-no-secrets');
+    await madeEarlier(service);
+    const spec = { verifyConfig: true, email: { addresses: ['b@example.com'] } };
+
+    const made = await planned([folderOf({ 'a.yaml': resource('ContactPoint', 'on-call', spec) }), ...service.flags]);
+
+    expect(toldOf(made)).toEqual([['unknown', 'ContactPoint/on-call', undefined, [{ name: 'config.addresses' }]]]);
+    expect(made).toMatchObject({ complete: true, findings: [] });
+  });
+
+  it('never shows what was a secret before the change', async () => {
+    const service = await serviceAtSocket();
+    const values = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'v' }, stringData: { a: 's3cr3t', b: 'b' } };
+    const secret = (key: string) => ({ valueFrom: { secretKeyRef: { name: 'v', key } } });
+    const app = (dockerfile: object, ...headers: readonly object[]) => {
+      const source = { git: { namespace: 'team', repo: 'api' }, dockerfile };
+      const spec = { port: 80, source, healthCheck: { headers } };
+      return `${resource('HostedApp', 'api', spec)}---\n${JSON.stringify(values)}\n`;
+    };
+    const header = { name: 'A', ...secret('a') };
+    const same = { name: 'B', ...secret('b') };
+    const base = folderOf({ 'a.yaml': app(secret('a'), header, same) });
+    const folder = folderOf({ 'a.yaml': app({ value: 'FROM b' }, same) });
+
+    const made = await planned([folder, '--base', base, ...service.flags]);
+
+    expect(made.rows[0]?.fields).toEqual([
+      { name: 'customDockerfileContent', secret: true },
+      { name: 'healthCheckHeaders.A', secret: true },
+    ]);
+    expect(JSON.stringify(made)).not.toContain('s3cr3t');
+  });
+
+  it('counts as a restart what a call does, not what a note says', async () => {
+    const service = await serviceAtSocket();
+    const base = folderOf({ 'a.yaml': contactPoint() + '---\n' + environment('r.example/web:1') });
+    const folder = folderOf({ 'restarts/c.yaml': environment('r.example/web:1') });
+
+    const { code, out } = await ran(plan, [
+      join(folder, 'restarts'),
+      '--base',
+      base,
+      ...service.flags,
+      '--fail-on=restart',
+    ]);
+
+    expect(out).toMatch(/^- ContactPoint\/on-call .* not in .*restarts/m);
+    expect(code).toBe(0);
   });
 
   it.each([

@@ -19,6 +19,15 @@ const secrets = {
   imageB: 'svc/sandbox-agent:2',
 };
 
+const files = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'files', namespace } };
+const fileValues = { ...secrets, a: 'file a', b: 'file b' };
+
+/** The Secret and the ConfigMap of the specs, as documents. */
+export const materials: readonly string[] = [
+  { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'values', namespace }, stringData: secrets },
+  { ...files, data: fileValues },
+].map((one) => JSON.stringify(one));
+
 /** What nobody can know before it is sent. */
 const madeUp: readonly (readonly [RegExp, string])[] = [
   [/apphosting:[a-z2-7]{16}/g, '{marker}'],
@@ -58,8 +67,7 @@ export class Bench {
   static async open(edits: Edits, rows: readonly Row[]): Promise<Bench> {
     const world = await aWorld();
     world.secret('values', secrets);
-    const files = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'files', namespace } };
-    world.cluster.create(configMapResource, namespace, { ...files, data: { ...secrets, a: 'file a', b: 'file b' } });
+    world.cluster.create(configMapResource, namespace, { ...files, data: fileValues });
     for (const credentialId of ['cred_a', 'cred_b']) {
       await world.control('POST', '/credentials', { credentialId, accountId: 'acc_demo', kind: 'registry' });
     }
@@ -73,8 +81,12 @@ export class Bench {
   }
 
   apply(name: string, spec: Spec): void {
-    const { kind, base } = this.#edits;
-    this.world.apply(kind, name, JSON.parse(this.#filled(name, { ...base, ...spec })) as object);
+    this.world.apply(this.#edits.kind, name, this.specOf(name, spec));
+  }
+
+  /** A spec of a row with what all rows have, and with the words in braces filled in. */
+  specOf(name: string, spec: Spec): object {
+    return JSON.parse(this.#filled(name, { ...this.#edits.base, ...spec })) as object;
   }
 
   /** Lets the operator do what it does, and compares that with what must come of it. */
