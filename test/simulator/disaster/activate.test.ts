@@ -233,6 +233,24 @@ describe('activate', () => {
     expect((await at.post('activate', await at.activation(configurationId, { target }))).status).toBe(400);
   });
 
+  it('uses the source app unless createNewApp is true, and neither disk nor compute change when the source is gone', async () => {
+    const at = setting();
+    const resources = { containers: 3, zClouds: 2, cpu: 2, memory: 2048 };
+    await at.control('PATCH', '/environments/env_web_prod', { volumes: 2, resources });
+    const configurationId = await at.protect();
+    await at.remove('/app?appId=app_web');
+
+    const refused = await at.post('activate', await at.activation(configurationId));
+    await at.activate(configurationId, { target: NEW_APP });
+    at.advance(SETTLED);
+
+    const { activationResult } = await at.configuration(configurationId);
+    const recovered = await at.control('GET', `/environments/${activationResult?.targetAppEnvId}`);
+    expect(refused.status).toBe(400);
+    expect(recovered.body).toMatchObject({ volumes: 2, resources });
+    expect((await at.reset()).status).toBe(200);
+  });
+
   it.each([
     { receipt: 'idOnly', keys: ['operationId'] },
     { receipt: 'opaque', keys: [] },

@@ -115,6 +115,7 @@ function wire(readings: Fields) {
     post: <Body = Fields>(call: string, body: unknown, token = 'demo-admin') =>
       send<Body>('POST', `${api}/disaster-readiness/${call}`, body, token),
     patch: (path: string, body: unknown, token = 'demo-admin') => send('PATCH', `${api}${path}`, body, token),
+    remove: (path: string, token = 'demo-admin') => send('DELETE', `${api}${path}`, undefined, token),
     get: <Body = Fields>(path: string, query: Readonly<Record<string, string>> = {}, token = 'demo-admin') =>
       send<Body>('GET', `${api}${path}?${new URLSearchParams(query).toString()}`, undefined, token),
     control: <Body = Fields>(method: string, path: string, body?: unknown) => send<Body>(method, `/_sim${path}`, body),

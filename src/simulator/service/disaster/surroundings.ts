@@ -66,13 +66,13 @@ export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | '
 
 /**
  * Creates the recovered environment, and a new app for it if the target asks for one. The environment gets the size and volumes of its
- * source, but not its image, secrets, variables or hosts. A PostgreSQL or Redis database starts at once; any other workload waits for a
- * deployment.
+ * source, or those that the source had before it was deleted, but not its image, secrets, variables or hosts. A PostgreSQL or Redis database
+ * starts at once; any other workload waits for a deployment.
  */
 export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
-  const { accountId, source, settings, sourceAppEnvId } = configuration;
+  const { accountId, source, settings } = configuration;
   const { target, targetAppId, targetAppEnvId } = pinned;
-  const from = world.of(environments).get(sourceAppEnvId);
+  const { replicas, zClouds, cpu, memoryMb, volumeCapacities } = (sourceNow(world, configuration) ?? source).sizing;
   if (target.createNewApp) {
     const app = world.of(apps).get(source.appId);
     createApp(world, {
@@ -89,8 +89,8 @@ export function bringToLife(world: World, configuration: Configuration, pinned: 
     name: target.envName,
     region: settings.destinationRegion,
     status: nativeEngine(source) === undefined ? 'stopped' : 'running',
-    volumes: from?.volumes ?? source.sizing.volumeCapacities.length,
-    ...(from && { resources: from.resources }),
+    volumes: volumeCapacities.length,
+    resources: { containers: replicas, zClouds, cpu, memory: memoryMb },
   });
 }
 
