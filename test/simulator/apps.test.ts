@@ -375,6 +375,7 @@ describe('PATCH /app', () => {
       expect((await patch('cred_o')).status).toBe(404);
       expect((await patch('cred_l')).status).toBe(400);
       expect((await patch('cred_r')).status).toBe(200);
+      expect((await on.patch('/app', { appId: 'app_web', [field]: 'cred_none', port: 'x' })).status).toBe(404);
       expect((await patch('')).status).toBe(200);
       expect((await on.control('GET', '/world')).body.collections.apps[0]).not.toHaveProperty(field);
     },

@@ -153,6 +153,12 @@ function apply(world: World, pending: Environment, app: App): void {
 }
 
 function changed(world: World, app: App, body: BodyFields): App {
+  // An unknown credential is a 404, which comes before every 400.
+  const { accountId } = app;
+  for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId']) {
+    const credentialId = optional(body, field, anyText) ?? '';
+    if (credentialId !== '') requireCredential(world, field, { credentialId, accountId, kind: 'registry' });
+  }
   refuseStartup(body);
   const given = readFields(body, changedFields);
   const { dockerPreset = app.dockerPreset } = given;
@@ -165,11 +171,6 @@ function changed(world: World, app: App, body: BodyFields): App {
     dockerPresetVersion: dockerPreset === app.dockerPreset ? app.dockerPresetVersion : undefined,
     jobConfig: jobConfig === undefined ? app.jobConfig : { ...app.jobConfig, ...jobConfig },
   });
-  for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId'] as const) {
-    const credentialId = given[field] ?? '';
-    const { accountId } = app;
-    if (credentialId !== '') requireCredential(world, field, { credentialId, accountId, kind: 'registry' });
-  }
   requireConvertible(world, app, next, body);
   if (sent(body, 'image') && !next.useImage)
     throw invalid('the app is built from source: a request with image must also set useImage to true');
