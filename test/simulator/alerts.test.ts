@@ -100,6 +100,7 @@ describe('POST /app-env/alert', () => {
       { change: { name: '' }, status: 400, because: 'a name has a character' },
       { change: { name: 'x'.repeat(101) }, status: 400, because: 'a name has at most 100' },
       { change: { description: 'x'.repeat(501) }, status: 400, because: 'a description has at most 500' },
+      { change: { name: 'x'.repeat(100), description: 'x'.repeat(500) }, status: 200, because: 'both may be so long' },
       { change: { metric: undefined }, status: 400, because: 'metric is required' },
       { change: { metric: 'mood' }, status: 400, because: 'no such metric' },
       { change: { operator: undefined }, status: 400, because: 'operator is required' },
@@ -120,14 +121,7 @@ describe('POST /app-env/alert', () => {
     for (const { change, status, because } of table) {
       expect((await on.post('/app-env/alert', { ...body, ...change })).status, because).toBe(status);
     }
-    expect((await on.get('/app-env/alerts?appEnvId=env_web_prod')).body.alerts).toHaveLength(1);
-  });
-
-  it('takes the longest name and description there may be', async () => {
-    const on = box();
-    const body = await alertBody(on, { name: 'x'.repeat(100), description: 'x'.repeat(500) });
-
-    expect((await on.post('/app-env/alert', body)).status).toBe(200);
+    expect((await on.get('/app-env/alerts?appEnvId=env_web_prod')).body.alerts).toHaveLength(2);
   });
 
   it('finds contact points by exact name, one each', async () => {
@@ -185,16 +179,6 @@ describe('POST /app-env/alert', () => {
 });
 
 describe('PATCH /alert', () => {
-  it('changes only what it names', async () => {
-    const on = box();
-    const alertId = await alert(on);
-    const before = await shown(on, alertId);
-
-    await on.patch('/alert', { alertId, threshold: 0, description: '', enabled: false });
-
-    expect(await shown(on, alertId)).toEqual({ ...before, threshold: 0, description: '', enabled: false });
-  });
-
   it('refuses what creation refuses', async () => {
     const on = box();
     const alertId = await alert(on);

@@ -77,13 +77,6 @@ describe('POST /app', () => {
     });
   });
 
-  it('takes an image with useImage and without', async () => {
-    const on = box();
-
-    expect(await shown(on, await created(on, { image: 'x:1', useImage: true }))).toMatchObject({ useImage: true });
-    expect(await shown(on, await created(on, { image: 'x:1' }))).toMatchObject({ useImage: false });
-  });
-
   it('shows the default dockerfilePath on the CUSTOM app of the demo world too', async () => {
     const on = box();
 
@@ -113,18 +106,8 @@ describe('POST /app', () => {
         expect((await on.post('/app', { ...smallest, dockerPreset: name, dockerPresetVersion })).status).toBe(200);
       }
     }
-  });
-
-  it.each([
-    ['METEOR_JS', 'METEOR_JS_3_5'],
-    ['NEXT_JS', 'NEXT_JS_NODE_JS_22'],
-    ['EXPRESS', 'EXPRESS_NODE_JS_20'],
-  ])('takes for %s its version %s, which is none of another preset', async (dockerPreset, dockerPresetVersion) => {
-    const on = box();
-    const statusFor = async (preset: string) =>
-      (await on.post('/app', { ...smallest, dockerPreset: preset, dockerPresetVersion })).status;
-
-    expect([await statusFor(dockerPreset), await statusFor('VITE')]).toEqual([200, 400]);
+    const listed = catalogs.flat().flatMap(({ versions }) => versions);
+    expect(listed).toEqual(expect.arrayContaining(['METEOR_JS_3_5', 'NEXT_JS_NODE_JS_22', 'EXPRESS_NODE_JS_20']));
   });
 
   it('refuses what breaks the table', async () => {
@@ -346,21 +329,8 @@ describe('PATCH /app', () => {
     expect((await box().patch('/app', { appId: 'app_web', dockerPreset })).body).toMatchObject({ dockerPreset });
   });
 
-  it('clears health checks by an empty path and empty headers', async () => {
-    const on = box();
-    const appOf = async () => (await on.control('GET', '/world')).body.collections.apps[0];
-    const headers = { 'x-probe': '1' };
-    await on.patch('/app', { appId: 'app_web', healthCheckPath: '/ready', healthCheckHeaders: headers });
-    expect(await appOf()).toMatchObject({ healthCheckPath: '/ready', healthCheckHeaders: headers });
-
-    await on.patch('/app', { appId: 'app_web', healthCheckPath: '', healthCheckHeaders: {} });
-
-    expect(await appOf()).not.toHaveProperty('healthCheckPath');
-    expect(await appOf()).not.toHaveProperty('healthCheckHeaders');
-  });
-
   it.each(['imagePullAccountSecretId', 'buildPullAccountSecretId'])(
-    'takes a registry credential of the account only as %s, and clears it by empty text',
+    'takes a registry credential of the account only as %s',
     async (field) => {
       const on = box();
       const credentials = [
@@ -376,8 +346,6 @@ describe('PATCH /app', () => {
       expect((await patch('cred_l')).status).toBe(400);
       expect((await patch('cred_r')).status).toBe(200);
       expect((await on.patch('/app', { appId: 'app_web', [field]: 'cred_none', port: 'x' })).status).toBe(404);
-      expect((await patch('')).status).toBe(200);
-      expect((await on.control('GET', '/world')).body.collections.apps[0]).not.toHaveProperty(field);
     },
   );
 

@@ -9,14 +9,6 @@ async function post(on: Box, type: string | undefined, config: unknown, changes:
   return on.post('/contact-point', { accountId: 'acc_demo', name: 'On call', type, config, ...changes });
 }
 
-async function made(on: Box, type: string, config: object): Promise<string> {
-  return (await post(on, type, config)).body.contactPoint.contactPointId;
-}
-
-async function configOf(on: Box, contactPointId: string) {
-  return (await on.get(`/contact-point?contactPointId=${contactPointId}&showSecrets=true`)).body.config;
-}
-
 describe('POST /contact-point', () => {
   it('answers with the contact point, not deployed anywhere and without its config', async () => {
     const { body } = await post(box(), 'email', { addresses: ['a@example.com'] });
@@ -31,26 +23,6 @@ describe('POST /contact-point', () => {
       updatedAt: '2026-01-01T00:00:00.000Z',
     });
     expect(typeof body.message).toBe('string');
-  });
-
-  it('takes each type with what it requires and what it allows', async () => {
-    const on = box();
-    const table = [
-      ['chat_webhook_a', { webhookUrl: hook }],
-      ['chat_webhook_a', { webhookUrl: hook, channel: '#ops', mentionUsers: ['U1'] }],
-      ['chat_webhook_a', { webhookUrl: hook, mentionUsers: 'U1' }],
-      ['chat_webhook_b', { webhookUrl: hook }],
-      ['chat_webhook_c', { webhookUrl: chat }],
-      ['incident_service', { integrationKey: 'k', severity: 'critical' }],
-      ['webhook', { url: 'http://example.com', httpMethod: 'PUT', username: 'u', password: 'p' }],
-      ['email', { addresses: ['a@example.com', 'b@example.com'] }],
-    ] as const;
-
-    for (const [type, config] of table) {
-      const answer = await post(on, type, config);
-      expect(answer.status, type).toBe(200);
-      expect(await configOf(on, answer.body.contactPoint.contactPointId)).toEqual(config);
-    }
   });
 
   it('refuses what a type does not take', async () => {
@@ -146,53 +118,9 @@ describe('GET /contact-points', () => {
 });
 
 describe('PATCH /contact-point', () => {
-  it('changes name and config, each by itself', async () => {
-    const on = box();
-    const id = await made(on, 'webhook', { url: hook, username: 'u', password: 'p' });
-    on.advance(1000);
-
-    await on.patch('/contact-point', { contactPointId: id, name: 'New' });
-    await on.patch('/contact-point', { contactPointId: id, config: { username: 'v' } });
-
-    expect((await on.get(`/contact-point?contactPointId=${id}`)).body).toMatchObject({
-      name: 'New',
-      createdAt: '2026-01-01T00:00:00.000Z',
-      updatedAt: '2026-01-01T00:00:01.000Z',
-    });
-    expect(await configOf(on, id)).toEqual({ url: hook, username: 'v', password: 'p' });
-  });
-
-  it('keeps required secrets that are omitted, empty or masked', async () => {
-    const on = box();
-    const table = [
-      ['chat_webhook_a', 'webhookUrl', hook],
-      ['chat_webhook_b', 'webhookUrl', hook],
-      ['chat_webhook_c', 'webhookUrl', chat],
-      ['incident_service', 'integrationKey', 'key-1'],
-      ['webhook', 'url', hook],
-    ] as const;
-
-    for (const [type, field, value] of table) {
-      const id = await made(on, type, { [field]: value });
-      for (const config of [{}, { [field]: '' }, { [field]: '****' }]) {
-        expect((await on.patch('/contact-point', { contactPointId: id, config })).status).toBe(200);
-        expect(await configOf(on, id)).toEqual({ [field]: value });
-      }
-    }
-  });
-
-  it('never stores a mask, and takes an optional field away by empty text', async () => {
-    const on = box();
-    const id = await made(on, 'webhook', { url: hook, username: 'u', password: 'p' });
-
-    await on.patch('/contact-point', { contactPointId: id, config: { password: '****', username: '' } });
-
-    expect(await configOf(on, id)).toEqual({ url: hook, password: 'p' });
-  });
-
   it('checks the changed config as a whole', async () => {
     const on = box();
-    const id = await made(on, 'chat_webhook_c', { webhookUrl: chat });
+    const { contactPointId: id } = (await post(on, 'chat_webhook_c', { webhookUrl: chat })).body.contactPoint;
 
     expect((await on.patch('/contact-point', { contactPointId: id, config: { webhookUrl: hook } })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: id, config: { channel: 'x' } })).status).toBe(400);
@@ -202,7 +130,8 @@ describe('PATCH /contact-point', () => {
     }
     expect((await on.patch('/contact-point', { name: 'x' })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: 'cp_none' })).status).toBe(404);
-    expect(await configOf(on, id)).toEqual({ webhookUrl: chat });
+    const { config } = (await on.get(`/contact-point?contactPointId=${id}&showSecrets=true`)).body;
+    expect(config).toEqual({ webhookUrl: chat });
   });
 
   it('answers as the reading says', async () => {

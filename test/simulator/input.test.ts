@@ -39,11 +39,6 @@ describe('a field that the interface does not name', () => {
     expect((await on.patch('/app', missing)).status).toBe(404);
     expect(on.ledger()).toEqual([]);
   });
-
-  it('is refused on disaster readiness in any case', async () => {
-    const on = box();
-    expect((await on.get('/disaster-readiness/sources?accountId=acc_demo&dryRun=true')).status).toBe(400);
-  });
 });
 
 describe('a body', () => {

@@ -349,15 +349,6 @@ describe('a retry of activate', () => {
 
     expect((await at.post('activate', { ...body, ...change })).status).toBe(400);
   });
-
-  it('checks the authorization again', async () => {
-    const at = setting();
-    const configurationId = await at.protect();
-    const body = await at.activation(configurationId);
-    await at.post('activate', body);
-
-    expect((await at.post('activate', body, 'demo-member')).status).toBe(403);
-  });
 });
 
 describe('a warm activation', () => {

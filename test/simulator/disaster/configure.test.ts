@@ -1,5 +1,20 @@
 import { describe, expect, it } from 'vitest';
+import type { AskedSettings } from '../../../src/simulator/service/disaster/bodies.ts';
 import { DAY, HOUR, MINUTE, type Fields, type List, type Result, setting, SETTLED, WARM } from './setting.ts';
+
+/** Every setting, none with its default. */
+const ALL: Required<AskedSettings> = {
+  destinationRegion: 'us-east',
+  mode: 'cold',
+  storageCredentialId: 'cred_s3',
+  snapshotIntervalMs: 15 * MINUTE,
+  validationIntervalMs: 2 * HOUR,
+  rpoTargetMs: 3 * HOUR,
+  rtoTargetMs: 2 * HOUR,
+  sameRegionAcknowledged: true,
+  target: { envName: 'dr', createNewApp: true, appName: 'orders-dr' },
+};
+const OTHER = { envName: 'other', createNewApp: true, appName: 'orders-other' };
 
 describe('configure', () => {
   it('queues a preparation and says which operation that is', async () => {
@@ -18,22 +33,6 @@ describe('configure', () => {
     const configuration = await at.configuration(result.configurationId);
     expect(configuration.readiness.state).toBe('preparing');
     expect(configuration.activeOperationId).toBe(result.operationId);
-  });
-
-  it('fills in defaults for everything that is left out', async () => {
-    const at = setting();
-
-    const { settings } = await at.configuration(await at.protect());
-
-    expect(settings).toEqual({
-      destinationRegion: 'us-east',
-      mode: 'cold',
-      snapshotIntervalMs: HOUR,
-      validationIntervalMs: DAY,
-      rpoTargetMs: 2 * HOUR,
-      rtoTargetMs: 4 * HOUR,
-      sameRegionAcknowledged: false,
-    });
   });
 
   it('lets an item override what is common to all', async () => {
@@ -113,39 +112,12 @@ describe('configure', () => {
     },
   );
 
-  it('protects within the same region once that is acknowledged', async () => {
-    const at = setting();
-
-    const result = await at.configureOne({ destinationRegion: 'eu-west', sameRegionAcknowledged: true });
-
-    expect(result.success).toBe(true);
-  });
-
   it('fails only the item that breaks a rule', async () => {
     const at = setting();
 
     const results = await at.configure([at.item({ sourceAppEnvId: 'env_db_prod' }), at.item()]);
 
     expect(results.map(({ success }) => success)).toEqual([false, true]);
-  });
-
-  it('tells null storage from storage that is left out', async () => {
-    const at = setting();
-    await at.control('POST', '/credentials', { credentialId: 'cred_s3', accountId: 'acc_demo', kind: 'storage' });
-    const volumes = { appId: 'app_web', region: 'eu-west', volumes: 1 };
-    await at.control('POST', '/environments', { ...volumes, appEnvId: 'env_b', name: 'b' });
-    await at.control('POST', '/environments', { ...volumes, appEnvId: 'env_c', name: 'c' });
-
-    const [inherits, platform, own] = await at.configure([
-      at.item(),
-      at.item({ sourceAppEnvId: 'env_b', storageCredentialId: null }),
-      at.item({ sourceAppEnvId: 'env_c', storageCredentialId: 'cred_s3' }),
-    ]);
-
-    const settingsOf = async (result?: Result) => (await at.configuration(result?.configurationId ?? '')).settings;
-    expect(await settingsOf(inherits)).not.toHaveProperty('storageCredentialId');
-    expect(await settingsOf(platform)).toHaveProperty('storageCredentialId', null);
-    expect(await settingsOf(own)).toHaveProperty('storageCredentialId', 'cred_s3');
   });
 
   it('lets null in an item stand over a common storage credential', async () => {
@@ -318,16 +290,28 @@ describe('an edit', () => {
     expect(both.map(({ success }) => success)).toEqual([true, false]);
   });
 
-  it('of a cold protection without target keeps the saved names', async () => {
+  it.each<[string, unknown, unknown]>([
+    ['destinationRegion', 'eu-west', 'us-east'],
+    ['mode', 'warm', 'cold'],
+    ['storageCredentialId', null, undefined],
+    ['snapshotIntervalMs', 30 * MINUTE, HOUR],
+    ['validationIntervalMs', HOUR, DAY],
+    ['rpoTargetMs', HOUR, 30 * MINUTE],
+    ['rtoTargetMs', HOUR, 4 * HOUR],
+    ['sameRegionAcknowledged', false, false],
+    ['target', OTHER, OTHER],
+  ])('changes %s alone; left out, it has its default, and names are kept', async (name, other, leftOut) => {
     const at = setting();
-    const target = { envName: ' dr ', appName: ' orders-dr ' };
-    const configurationId = await at.protect({ sourceAppEnvId: 'env_db_prod', target });
+    await at.control('POST', '/credentials', { credentialId: 'cred_s3', accountId: 'acc_demo', kind: 'storage' });
+    const configurationId = await at.protect({ sourceAppEnvId: 'env_db_prod', ...ALL });
+    const settingsAfter = async (expectedGeneration: number, change: Fields) => {
+      await at.configureOne({ sourceAppEnvId: 'env_db_prod', ...ALL, ...change, expectedGeneration });
+      return (await at.configuration(configurationId)).settings;
+    };
 
-    const edited = await at.configureOne({ sourceAppEnvId: 'env_db_prod', expectedGeneration: 1, rpoTargetMs: HOUR });
-
-    expect(edited.success).toBe(true);
-    const names = { envName: 'dr', createNewApp: true, appName: 'orders-dr' };
-    expect((await at.configuration(configurationId)).plannedDestination).toEqual(names);
+    expect((await at.configuration(configurationId)).settings).toEqual(ALL);
+    expect(await settingsAfter(1, { [name]: other })).toEqual({ ...ALL, [name]: other });
+    expect(await settingsAfter(2, { [name]: undefined })).toEqual({ ...ALL, [name]: leftOut });
   });
 
   it('of a warm protection must name the target again', async () => {

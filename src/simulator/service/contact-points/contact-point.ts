@@ -38,7 +38,8 @@ const mentions: Reads<string | readonly string[]> = (value, name) =>
 
 const anyText = text({ min: 0 });
 
-const shapes = {
+/** The fields of `config` of each type of contact point, each with the function that validates it. */
+export const configFields = {
   chat_webhook_a: { webhookUrl: must(anyUrl), channel: anyText, mentionUsers: mentions },
   chat_webhook_b: { webhookUrl: must(workflowUrl) },
   chat_webhook_c: { webhookUrl: must(chatUrl) },
@@ -54,16 +55,16 @@ const shapes = {
 const sensitive = ['webhookUrl', 'integrationKey', 'url'];
 
 /** The type of a contact point, such as `email` or `webhook`. */
-export type ConfigType = keyof typeof shapes;
+export type ConfigType = keyof typeof configFields;
 
 /** Lists all types of contact points. */
-export const contactPointTypes = Object.keys(shapes) as ConfigType[];
+export const contactPointTypes = Object.keys(configFields) as ConfigType[];
 
 /** Merges changed fields into the saved config of a contact point; a secret that is omitted, empty or masked keeps its saved value. */
 export function changedConfig(type: ConfigType, saved: Config, given: BodyFields): Config {
   const isKept = (name: string, value: unknown) =>
     typeof value === 'string' && (isMasked(value) || (value === '' && sensitive.includes(name)));
-  onlyFields(given, 'config', Object.keys(shapes[type]));
+  onlyFields(given, 'config', Object.keys(configFields[type]));
   const changes = Object.entries(given).filter(([name, value]) => !isKept(name, value));
   return newConfig(type, { ...saved, ...Object.fromEntries(changes) });
 }
@@ -74,7 +75,7 @@ function isMasked(value: string): boolean {
 
 /** Validates the whole config of a contact point; drops optional fields that are an empty string. */
 export function newConfig(type: ConfigType, given: BodyFields): Config {
-  const shape: FieldShape = shapes[type];
+  const shape: FieldShape = configFields[type];
   const sent = Object.entries(given).filter(([name, value]) => value !== '' || typeof shape[name] !== 'function');
   return fields(shape)(Object.fromEntries(sent), 'config') as object as Config;
 }
