@@ -164,8 +164,10 @@ describe('member environment access', () => {
   it('restricts nobody by being enabled', async () => {
     const on = box();
     await on.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
+    const place = { appId: 'app_web', name: 'new', region: 'eu-west' };
+    await on.control('POST', '/environments', { ...place, createdBy: 'demo-member' });
 
-    expect(await envsOf(on)).toHaveLength(5);
+    expect(await envsOf(on)).toHaveLength(6);
   });
 
   it('takes effect only while the feature is enabled, and keeps what was saved', async () => {
@@ -245,12 +247,14 @@ describe('member environment access', () => {
     expect((await on.get('/app-envs?accountId=acc_demo', 'second')).body.appEnvs).toHaveLength(1);
   });
 
-  it('does not widen access when the only assigned environment is deleted', async () => {
+  it('does not widen access when the assigned environments are deleted, not even with the last one', async () => {
     const on = box();
     await on.control('PATCH', '/accounts/acc_demo', { memberEnvAccess: true });
-    await allow(on, ['env_web_staging']);
-    await on.control('DELETE', '/environments/env_web_staging');
+    await allow(on, ['env_web_staging', 'env_db_prod']);
 
+    await on.control('DELETE', '/environments/env_web_staging');
+    expect(await envsOf(on)).toEqual(['env_db_prod']);
+    await on.control('DELETE', '/environments/env_db_prod');
     expect(await envsOf(on)).toEqual([]);
   });
 

@@ -412,6 +412,8 @@ describe('DELETE /app', () => {
     expect((await on.get('/app?appId=app_web')).status).toBe(404);
     expect((await on.get('/app-envs')).body.appEnvs).toHaveLength(3);
     expect((await on.get(`/alert?alertId=${alertId}`)).status).toBe(404);
+    const [{ contactPointId }] = (await on.get('/contact-points?accountId=acc_demo')).body.contactPoints;
+    expect((await on.remove(`/contact-point?contactPointId=${contactPointId}`)).status).toBe(200);
   });
 
   it('checks preventDestroy before anything else', async () => {

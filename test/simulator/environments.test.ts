@@ -259,13 +259,15 @@ describe('POST /app-env/build', () => {
     await on.post('/app-env/build', { ...web, forceNewBuild: true });
     await on.patch('/app', { appId: 'app_web', buildArgs: '--fast' });
     await on.post('/app-env/build', web);
+    await on.control('PATCH', '/environments/env_web_prod', { gitBranch: 'next' });
+    await on.post('/app-env/build', web);
 
-    const [first, second, forced, other] = await hashes(on);
+    const [first, second, forced, other, branch] = await hashes(on);
 
     expect(second).toMatchObject({ image: first.image, buildHash: first.buildHash });
     expect(forced.image).not.toBe(first.image);
     expect(forced.buildHash).toBe(first.buildHash);
-    expect(other.buildHash).not.toBe(first.buildHash);
+    expect(new Set([first, other, branch].map(({ buildHash }) => buildHash)).size).toBe(3);
   });
 
   it('starts from an earlier content only with isRebuild true', async () => {

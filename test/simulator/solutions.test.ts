@@ -32,6 +32,8 @@ describe('GET /solutions', () => {
     expect(solutions[0].agentImage).toBe('svc/sandbox-agent');
     expect(solutions[1]).toMatchObject({ requiredInputs: [] });
     expect(Object.keys(solutions[1].components[1])).toEqual(['name', 'dockerPreset', 'dependsOn']);
+    const refused = ['?accountId=acc_other', '?accountId=acc_none', ''].map((query) => box().get(`/solutions${query}`));
+    expect((await Promise.all(refused)).map(({ status }) => status)).toEqual([403, 404, 400]);
   });
 });
 
@@ -42,8 +44,8 @@ describe('POST /solutions', () => {
     const { body } = await on.post('/solutions', queue);
 
     expect(body.components.map(({ name }: { name: string }) => name)).toEqual(['queue', 'worker', 'api']);
-    for (const { appId, appEnvId } of body.components) {
-      expect((await on.get(`/app?appId=${appId}`)).status).toBe(200);
+    for (const { name, appId, appEnvId } of body.components) {
+      expect((await on.get(`/app?appId=${appId}`)).body).toMatchObject({ useImage: name !== 'queue' });
       expect((await on.get(`/app-envs?appId=${appId}`)).body.appEnvs).toMatchObject([{ appEnvId, region: 'eu-west' }]);
     }
     on.advance(3000);
@@ -161,11 +163,13 @@ describe('the sandbox agent', () => {
     expect((await on.post('/solutions', agent)).status).toBe(400);
 
     expect(await appCount(on)).toBe(4);
+    expect((await on.post('/solutions', { ...queue, region: 'ap-south' })).status).toBe(200);
   });
 
   it('takes the latest tag, numeric tags and digests of its own image only', async () => {
     const on = await withKey();
     const table = [
+      [undefined, 200],
       ['svc/sandbox-agent:latest', 200],
       ['svc/sandbox-agent:12', 200],
       ['svc/sandbox-agent:1.2.3', 200],
@@ -179,7 +183,11 @@ describe('the sandbox agent', () => {
     ] as const;
 
     for (const [agentImage, status] of table) {
-      expect((await on.post('/solutions', { ...agent, inputs: { ...keyed, agentImage } })).status).toBe(status);
+      const answer = await on.post('/solutions', { ...agent, inputs: { ...keyed, agentImage } });
+      expect(answer.status).toBe(status);
+      if (status !== 200) continue;
+      const { contents } = (await on.control('GET', `/environments/${answer.body.components[0].appEnvId}`)).body;
+      expect(contents[0].image).toBe(agentImage ?? 'svc/sandbox-agent:latest');
     }
   });
 
@@ -200,8 +208,9 @@ describe('the sandbox agent', () => {
     const again = { ...agent, installationId };
 
     await on.post('/solutions', again);
-    const control = components[0].appEnvId;
+    const { appId, appEnvId: control } = components[0];
     const before = (await on.control('GET', `/environments/${control}`)).body;
+    const app = (await on.get(`/app?appId=${appId}`)).body;
     const inputs = { ...keyed, agentImage: 'svc/sandbox-agent:2' };
     await on.post('/solutions', { ...again, inputs });
     const after = (await on.control('GET', `/environments/${control}`)).body;
@@ -209,6 +218,7 @@ describe('the sandbox agent', () => {
     expect(before).toMatchObject({ status: 'running', versions: 1 });
     expect(after).toMatchObject({ status: 'updating', versions: 2, resources: before.resources });
     expect(after.contents[1].image).toBe('svc/sandbox-agent:2');
+    expect((await on.get(`/app?appId=${appId}`)).body).toEqual(app);
     expect(await appCount(on)).toBe(6);
     expect((await on.post('/solutions', again)).status).toBe(200);
   });

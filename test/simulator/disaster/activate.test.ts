@@ -100,6 +100,7 @@ describe('activate', () => {
     const { body } = await at.get<{ appEnvs: Fields[] }>('/app-envs', { accountId: 'acc_demo' });
     const recovered = body.appEnvs.find(({ appEnvId }) => appEnvId === activationResult?.targetAppEnvId);
     expect(recovered).toMatchObject({ appId: 'app_web', name: 'recovered', region: 'us-east', status: 'stopped' });
+    expect(await at.ledger('app.created')).toEqual([]);
   });
 
   it('hands over a PostgreSQL database as running, in a new app', async () => {
@@ -144,6 +145,9 @@ describe('activate', () => {
     { because: 'the generation is stale', change: { expectedGeneration: 0 }, status: 422 },
     { because: 'the operation is not that of the point', change: { selectedOperationId: 'op_other' }, status: 422 },
     { because: 'the cutoff is not that of the point', change: { cutoffAt: '2026-01-01T00:00:00.000Z' }, status: 422 },
+    { because: 'the operation is missing', change: { selectedOperationId: undefined }, status: 400 },
+    { because: 'the point is missing', change: { pointId: undefined }, status: 400 },
+    { because: 'the cutoff is missing', change: { cutoffAt: undefined }, status: 400 },
     { because: 'there is no such point', change: { pointId: 'f'.repeat(64) }, status: 404 },
     { because: 'the configuration is unknown', change: { configurationId: 'drc_none' }, status: 404 },
     { because: 'the pointId is too short', change: { pointId: 'f'.repeat(63) }, status: 400 },
@@ -180,6 +184,8 @@ describe('activate', () => {
     const at = setting();
     const configurationId = await at.protect();
     await at.tell(configurationId, { engineUnavailableReason: 'this engine cannot be activated yet' });
+    await at.validate(configurationId);
+    at.advance(SETTLED);
 
     const { status } = await at.post('activate', await at.activation(configurationId));
 
@@ -225,12 +231,16 @@ describe('activate', () => {
     expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
   });
 
-  it('cannot take a new app name that is taken when names are unique', async () => {
-    const at = setting({ 'names.apps': 'unique' });
+  it.each([
+    ['repeatable', 'orders-db', 200],
+    ['unique', 'orders-db', 400],
+    ['unique', 'orders-dr', 200],
+  ])('when names are %s, answers for the name %s of a new app with %d', async (names, appName, status) => {
+    const at = setting({ 'names.apps': names });
     const configurationId = await at.protect();
-    const target = { ...NEW_APP, appName: 'orders-db' };
+    const target = { ...NEW_APP, appName };
 
-    expect((await at.post('activate', await at.activation(configurationId, { target }))).status).toBe(400);
+    expect((await at.post('activate', await at.activation(configurationId, { target }))).status).toBe(status);
   });
 
   it('uses the source app unless createNewApp is true, and neither disk nor compute change when the source is gone', async () => {
@@ -368,6 +378,10 @@ describe('a warm activation', () => {
     const { targetAppEnvId: appEnvId, targetAppId: appId } = activationResult ?? {};
     expect(target).toEqual({ appEnvId, appId, appName: 'web', environmentName: 'standby' });
     expect((await at.points(configurationId)).body.items).toEqual([]);
+    expect((await at.configuration(configurationId)).activities).toMatchObject([
+      { operationId: receiver, kind: 'enrollment', outcome: 'succeeded' },
+      { kind: 'activation', outcome: 'succeeded' },
+    ]);
   });
 
   it.each<{ because: string; target: Fields }>([

@@ -150,6 +150,7 @@ describe('configure', () => {
 
   it.each<{ because: string; change: Fields }>([
     { because: 'an unknown field', change: { execute: true } },
+    { because: 'no environment', change: { sourceAppEnvId: undefined } },
     { because: 'no requestId', change: { requestId: undefined } },
     { because: 'no generation', change: { expectedGeneration: undefined } },
     { because: 'a negative generation', change: { expectedGeneration: -1 } },
@@ -222,10 +223,12 @@ describe('a retry of configure', () => {
     { because: 'another storage', change: { storageCredentialId: null } },
     { because: 'another environment', change: { sourceAppEnvId: 'env_db_prod' } },
     { because: 'another generation', change: { expectedGeneration: 1 } },
-    { because: 'a target', change: { target: { envName: 'dr' } } },
+    { because: 'another target', change: { target: { envName: 'other', createNewApp: true, appName: 'web-dr' } } },
+    { because: 'no new app', change: { target: { envName: 'dr', appName: 'web-dr' } } },
+    { because: 'no target', change: { target: undefined } },
   ])('with $because under the same requestId is rejected', async ({ change }) => {
     const at = setting();
-    const item = at.item();
+    const item = at.item({ target: { envName: 'dr', createNewApp: true, appName: 'web-dr' } });
     await at.configure([item]);
 
     const [changed] = await at.configure([{ ...item, ...change }]);

@@ -49,20 +49,27 @@ describe('a configuration told through the control surface', () => {
     expect((await at.configuration(configurationId)).readiness.state).toBe('ready');
   });
 
-  it('does one step at once, held or not', async () => {
+  it.each<[string, Fields, (string | undefined)[]]>([
+    ['enrollment', {}, ['preparing', 'validating', undefined]],
+    ['enrollment', WARM, ['preparing', 'restoring', 'validating', 'restoring']],
+    ['validation', {}, ['validating', 'cleaning', undefined]],
+    ['activation', {}, ['restoring', 'promoting', 'starting', undefined]],
+  ])('does one step of an %s of %o at once, held or not', async (kind, item, expected) => {
     const at = setting();
-    const configurationId = await at.protect();
-    await at.activate(configurationId);
+    const { configurationId } = await at.configureOne(item);
+    if (kind !== 'enrollment') at.advance(SETTLED);
+    if (kind === 'validation') await at.validate(configurationId);
+    if (kind === 'activation') await at.activate(configurationId);
     await at.tell(configurationId, { hold: true });
 
     const phases = [];
-    for (let step = 0; step < 4; step += 1) {
+    for (const _ of expected) {
       await at.tell(configurationId, { nextPhase: true });
       phases.push((await at.configuration(configurationId)).activeOperation?.phase);
     }
 
-    expect(phases).toEqual(['restoring', 'promoting', 'starting', undefined]);
-    expect(await at.configuration(configurationId)).toHaveProperty('activationResult');
+    expect(phases).toEqual(expected);
+    expect((await at.configuration(configurationId)).activities.at(-1)).toMatchObject({ kind });
   });
 
   it('goes from promoted over handing over to succeeded', async () => {

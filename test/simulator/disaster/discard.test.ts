@@ -88,6 +88,7 @@ describe('discard-activation', () => {
     { because: 'the acknowledgement is false', change: { discardAcknowledged: false }, status: 400 },
     { because: 'the body has an unknown field', change: { force: true }, status: 400 },
     { because: 'the generation is stale', change: { expectedGeneration: 2 }, status: 422 },
+    { because: 'the operation is missing', change: { operationId: undefined }, status: 400 },
     { because: 'the operation is unknown', change: { operationId: 'op_none' }, status: 404 },
     { because: 'the configuration is unknown', change: { configurationId: 'drc_none' }, status: 404 },
   ])('is refused when $because', async ({ change, status }) => {

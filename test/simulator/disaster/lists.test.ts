@@ -48,6 +48,7 @@ describe('sources', () => {
 
     expect(await at.source()).toMatchObject({
       eligible: false,
+      volumes: [{ name: 'volume-1', eligible: false, reason: 'regionUnsupported' }],
       unsupportedReasons: ['regionUnsupported'],
       eligibleDestinations: ['us-east'],
     });
@@ -157,12 +158,16 @@ describe('points', () => {
     expect(later.items[0]?.pointId).not.toBe(first.items[0]?.pointId);
   });
 
-  it('of a warm protection are none before its receiver has settled', async () => {
+  it('of a warm protection are none before its receiver has settled, also after an edit', async () => {
     const at = setting();
     const { configurationId } = await at.configureOne(WARM);
     at.advance(12_000);
+    const enrolling = await at.points(configurationId);
+    at.advance(SETTLED);
 
-    expect((await at.points(configurationId)).body.items).toEqual([]);
+    await at.configureOne({ ...WARM, expectedGeneration: 1 });
+
+    expect([enrolling.body.items, (await at.points(configurationId)).body.items]).toEqual([[], []]);
   });
 
   it('come in no chronological order unless the readings say so', async () => {

@@ -259,7 +259,7 @@ describe('a standby', () => {
     expect(settled.standby).not.toHaveProperty('reason');
   });
 
-  it('gets smaller after exactly two quick changes when boosted, and six when sustained', async () => {
+  it('gets smaller after exactly two quick changes in a row when boosted, and six when sustained', async () => {
     const at = setting();
     const configurationId = await at.protect({ ...WARM, snapshotIntervalMs: 15 * MINUTE });
     const shapesFrom = async (first: number) => {
@@ -268,13 +268,16 @@ describe('a standby', () => {
     };
 
     await at.tell(configurationId, { standby: { shape: 'seedBoost' } });
-    at.advance(HOUR);
+    for (const applySeconds of [5, 301, 5, 5]) {
+      await at.tell(configurationId, { applySeconds });
+      at.advance(15 * MINUTE);
+    }
     const boosted = await shapesFrom(1);
     await at.tell(configurationId, { standby: { shape: 'sustained' } });
     at.advance(2 * HOUR);
     const sustained = await shapesFrom(1 + boosted.length);
 
-    expect(boosted).toEqual(['seedBoost', 'standard', 'standard', 'standard']);
+    expect(boosted).toEqual(['seedBoost', 'seedBoost', 'seedBoost', 'standard']);
     expect(sustained.indexOf('standard')).toBe(5);
   });
 

@@ -338,15 +338,23 @@ describe('the cleanup of a check', () => {
     expect(await at.source()).toMatchObject({ pendingCleanup: after.pendingCleanup });
   });
 
-  it('is over when the retention is', async () => {
+  it('is over when the retention is, or when it is told to be', async () => {
     const at = setting();
     const configurationId = await at.protect();
     await at.validate(configurationId);
     at.advance(SETTLED);
     const { pendingCleanup } = await at.configuration(configurationId);
+    await at.validate(configurationId);
+    at.advance(SETTLED);
+    await at.tell(configurationId, { hold: false });
+    const both = await at.configuration(configurationId);
 
     at.advance(Date.parse(pendingCleanup?.earliestRetentionUntil ?? '') - at.now());
+    const other = await at.configuration(configurationId);
+    await at.tell(configurationId, { pendingCleanup: null });
 
+    expect(both.pendingCleanup).toEqual({ ...pendingCleanup, pendingCount: 2, retainedDiskCount: 2 });
+    expect(other.pendingCleanup).toMatchObject({ pendingCount: 1, retainedDiskCount: 1 });
     expect(await at.configuration(configurationId)).not.toHaveProperty('pendingCleanup');
   });
 });
