@@ -24,6 +24,14 @@ const untold: ReadonlySet<string> = new Set([
 /** Kinds whose object is made by another request than it is changed by. */
 const createdApart = allEdits.filter(({ kind }) => ['HostedApp', 'ContactPoint', 'MetricAlert'].includes(kind));
 
+/** Fields whose absence is a wish too: it means the default, or that the image is used in place of the source. */
+const defaulted: ReadonlySet<string> = new Set([
+  'ContactPoint name',
+  'HostedApp preset',
+  'HostedApp source',
+  ...['name', 'threshold', 'duration', 'aggregation', 'queryRange', 'enabled'].map((field) => `MetricAlert ${field}`),
+]);
+
 /** The calls for fields that no creation takes. */
 const sentAfterCreation = ['PATCH /app', 'POST /alert/toggle'];
 
@@ -117,6 +125,28 @@ describe.each(allEdits)('each field of a $kind', (edits) => {
   it('leads to nothing more once all was said', async () => {
     await bench.comes(rows[0]?.name ?? '', { is: 'quiet', ready: 'True/InSync' });
   });
+});
+
+describe.each(createdApart)('each field of a $kind that a spec does not name', (edits) => {
+  const own = ({ field }: Row) => field !== 'externalId' && !field.startsWith('lifecycle');
+  const rows = rowsOf(edits).filter(
+    (row) => row.removed !== undefined && own(row) && !defaulted.has(`${edits.kind} ${row.field}`),
+  );
+  let bench: Bench;
+
+  beforeAll(async () => {
+    bench = await Bench.open(edits, rows);
+  }, 240_000);
+
+  it.each(rows)(
+    'stays as it is where an object is taken over: $field (object $name)',
+    { timeout: 60_000 },
+    async ({ name, field, before, removed }) => {
+      const sent = await bench.takenOver(name, before, removed?.to ?? without(before, field));
+
+      expect(sent, 'does `desired` of the plan clear only what the operator has sent before?').toEqual([]);
+    },
+  );
 });
 
 describe.each(otherTypes)('the fields of a HostedApp that is a $type', ({ edits }) => {

@@ -127,6 +127,19 @@ export class Bench {
     return { missing, further: further.map(({ call }) => call).filter((call) => !alsoPart.includes(call)) };
   }
 
+  /** Takes over the object of a row, by its id, with another spec and without any memory of it; the calls that this leads to. */
+  async takenOver(name: string, before: Spec, spec: Spec): Promise<readonly unknown[]> {
+    const externalId = this.status(name)['externalId'];
+    this.apply(name, { ...before, lifecycle: { onDelete: 'Retain' } });
+    await this.world.run(20_000);
+    this.world.delete(this.#edits.kind, name);
+    await this.world.run(20_000);
+    this.#sent = [];
+    this.apply(name, { ...spec, externalId });
+    await this.world.run(200_000);
+    return this.#sent;
+  }
+
   status(name: string): Readonly<Record<string, unknown>> {
     return statusOf(this.world, this.#edits.kind, name);
   }
