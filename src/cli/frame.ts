@@ -1,5 +1,6 @@
 /** Runs a command: parses its flags, prints its help, result or problem, and chooses the exit code. */
 import { parseFlags, program, UsageError, wordOf, type CommandLine, type Flags, type Settings } from '../config.ts';
+import { messageOf } from '../base/text.ts';
 import type { OpenCluster } from './cluster/open.ts';
 import { realTime, type Waiting } from './machine.ts';
 import { asData, exitCodes, type Speaks, standard } from './output.ts';
@@ -60,7 +61,7 @@ export function command<F extends Flags>(
       speaks.out((data === undefined ? undefined : asData(output, data)) ?? text);
       return problems.length === 0 ? code : exitCodes.unknown;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const isUsage = error instanceof UsageError;
       warn(isUsage ? `${message}; ${name} --help lists the options` : message);
       return isUsage ? exitCodes.usage : exitCodes.unknown;

@@ -2,6 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { stringify } from 'yaml';
 import { styleText } from 'node:util';
+import { messageOf } from '../base/text.ts';
 
 /** The exit codes of all commands. */
 export const exitCodes = {
@@ -76,7 +77,7 @@ export async function writeOrExplain(path: string, text: string): Promise<readon
 
 /** Says that a file could not be written, and why. */
 export function unwritten(path: string, error: unknown): string {
-  return `${path} could not be written: ${error instanceof Error ? error.message : String(error)}`;
+  return `${path} could not be written: ${messageOf(error)}`;
 }
 
 /** Aligns rows as columns of text; the last column is not padded. */

@@ -10,6 +10,7 @@ import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
 import { identityOf, type KubeWire } from './client/parse.ts';
 import { microTime, type Clock, inTime, type Moment, momentOf, pause } from '../base/time.ts';
+import { messageOf } from '../base/text.ts';
 import { type EventRecorder, KubeError, type KubeObject, type Resource } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 
@@ -169,7 +170,7 @@ export class EventPublisher implements EventRecorder {
         if (reason === 'exists' && creates) return this.#told(series, count);
         if (reason === 'notFound' && series.told > 0) series.told = 0;
         else if (reason !== 'unavailable' && reason !== 'throttled') attempt = triesEach;
-        const message = error instanceof Error ? error.message : 'unknown failure';
+        const message = messageOf(error);
         if (attempt >= triesEach)
           log.debug({ reason: series.event.reason }, `a Kubernetes event is dropped: ${message}`);
         else

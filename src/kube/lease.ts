@@ -30,6 +30,7 @@ import { microTime, type Moment, momentOf, pause } from '../base/time.ts';
 import { KubeError, type KubeObject, type Leadership, type Resource } from '../engine/ports.ts';
 import type { KubeMeans } from './means.ts';
 import { isOlderVersion, isRecord } from '../base/json.ts';
+import { messageOf } from '../base/text.ts';
 
 /**
  * Returns the time limits of a lease with this duration. They have the same proportions as in Kubernetes' own components: a
@@ -345,10 +346,6 @@ export class LeaseElection implements Leadership {
       this.#options.log.error({ err: error }, 'bug: a leader listener failed');
     }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown failure';
 }
 
 export const leaseResource: Resource = {

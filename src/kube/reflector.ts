@@ -34,6 +34,7 @@ import type { KubeMeans } from './means.ts';
 import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { answerInTime, GarbledError, TooLargeError } from './client/failure.ts';
 import { isOlderVersion } from '../base/json.ts';
+import { messageOf } from '../base/text.ts';
 
 /** The page size, deadlines and pauses of a reflector in production. */
 const usualPace = {
@@ -189,7 +190,7 @@ export class Reflector {
         ? this.#pace.backoff.firstMs * this.#options.entropy.fraction()
         : this.#backoff.next(error instanceof KubeError ? error.retryInMs : undefined);
     this.#listBecause = listReasonOf(error) ?? this.#listBecause ?? this.#listing;
-    const message = error instanceof Error ? error.message : 'unknown failure';
+    const message = messageOf(error);
     const again = { reflector: this.name, waitMs: Math.round(waitMs), list: this.#listBecause };
     const isShared = error instanceof KubeError && this.#options.troubles?.failed(this.#who, error) === true;
     if (error instanceof KubeError || error instanceof Relist) {

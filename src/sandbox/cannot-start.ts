@@ -1,3 +1,5 @@
+import { messageOf } from '../base/text.ts';
+
 /** Thrown if a part of the sandbox cannot start and the user can fix the cause; the command prints the message and ends. */
 export class CannotStart extends Error {
   override readonly name = 'CannotStart';
@@ -5,9 +7,8 @@ export class CannotStart extends Error {
 
 /** Returns the message of anything that was thrown, in one line. */
 export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const cause = error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
-  return `${error.message}${cause}`;
+  const cause = error instanceof Error && error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
+  return `${messageOf(error)}${cause}`;
 }
 
 /** Returns the code of a failed system call, such as `ENOENT`. */

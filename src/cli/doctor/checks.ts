@@ -1,5 +1,6 @@
 /** Checks an installation of the operator. Each check is independent: a read that is denied fails only its own check. */
 import { isRecord, recordsIn, sameJson } from '../../base/json.ts';
+import { fewOf } from '../../base/text.ts';
 import { manifest } from '../../crd/manifest.ts';
 import { annotations } from '../../engine/kind/contract/define.ts';
 import type { ParsedObject } from '../../engine/objects/stored.ts';
@@ -231,9 +232,8 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   if (denied.length === 0) return say('ok', `the operator has all ${wanted.length} permissions that it needs`);
   const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
   const remedy = `Apply the roles of this version: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
-  const named = denied.slice(0, 5).map((action) => inWords(action));
-  const more = denied.length > 5 ? ` and ${denied.length - 5} more` : '';
-  return say('error', `the operator lacks the permission to ${named.join(', ')}${more}`, remedy);
+  const named = denied.map((action) => inWords(action));
+  return say('error', `the operator lacks the permission to ${fewOf(named)}`, remedy);
 }
 
 function actionsIn(roles: readonly Role[], namespace: string | undefined): readonly ClusterAction[] {

@@ -1,4 +1,5 @@
 /** Formats a plan as a pull request comment. A fixed marker in the text lets a tool find and update the same comment each time. */
+import { fewOf } from '../../base/text.ts';
 import { capitalised, counted } from '../output.ts';
 import type { PlanAction, Plan, PlanRow } from './model.ts';
 import {
@@ -71,11 +72,6 @@ function warnings(plan: Plan): readonly string[] {
     ...(plan.findings.length > 20 ? [`and ${plan.findings.length - 20} more findings`] : []),
   ];
   return lines.map((line) => `> ${line}  `);
-}
-
-/** Lists the first five names, and says how many more names there are. */
-function fewOf(names: readonly string[]): string {
-  return `${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}`;
 }
 
 /** Says which environments a change deploys, starts, stops or restarts: `**Deploys, restarts** web/production.` */

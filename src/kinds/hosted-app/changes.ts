@@ -12,6 +12,7 @@
  * docs/design/deployments.md#a-hidden-change-that-is-applied-at-once-is-sent-at-most-twice
  */
 import { definedIn } from '../../base/json.ts';
+import { fewOf } from '../../base/text.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { only } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
@@ -159,9 +160,7 @@ export function atRest(pass: AppPass): AppStep {
   const deployers = spec.image === undefined ? [] : boundDeployers(pass);
   const message = ['the service equals the spec'];
   if (deployers.length > 0) {
-    const [first, ...others] = deployers;
-    const more = others.length === 0 ? '' : ` and ${others.length} more`;
-    message.push(`spec.image is only used to create the app; the image that runs comes from ${first}${more}`);
+    message.push(`spec.image is only used to create the app; the image that runs comes from ${fewOf(deployers, 1)}`);
   }
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {

@@ -1,4 +1,5 @@
 import { stated, unlessEmpty } from '../../base/json.ts';
+import { fewOf } from '../../base/text.ts';
 import { isoSecondsUp } from '../../base/time.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
@@ -88,11 +89,10 @@ function tokenLimited({ usage }: AccountPass): OwnCondition {
 function leave(pass: AccountPass): Step<HostingAccountFacts> {
   const { count, first } = pass.dependents();
   if (count === 0) return { is: 'release' };
-  const more = count > first.length ? ` and ${count - first.length} more` : '';
   return {
     is: 'wait',
     reason: 'InUse',
-    message: `the account is still used by ${first.join(', ')}${more}; delete these resources first`,
+    message: `the account is still used by ${fewOf(first, first.length, count)}; delete these resources first`,
   };
 }
 

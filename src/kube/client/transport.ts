@@ -10,6 +10,7 @@ import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { type Clock, deadline } from '../../base/time.ts';
 import { collect, type Received } from '../../base/collect.ts';
+import { messageOf } from '../../base/text.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError, type ServerDate } from '../../engine/ports.ts';
 import { type KubeAccess, type KubeCredentials, mayCarryToken, type Tls } from '../credentials/configuration.ts';
@@ -219,8 +220,7 @@ function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServe
 }
 
 function withoutCredential(message: string, cause: unknown): never {
-  const why = cause instanceof Error ? cause.message : 'no credential';
-  throw new KubeError('unauthorized', `${message}: ${why}`, { cause });
+  throw new KubeError('unauthorized', `${message}: ${messageOf(cause)}`, { cause });
 }
 
 function answerOf({ status, headers, body }: Received): ApiAnswer {
