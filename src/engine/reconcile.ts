@@ -26,7 +26,7 @@ import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
 import { notLeadingMs, OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
-import { withoutMisses, longPause } from './kind/planner/observe.ts';
+import { withoutMisses, longPause, overAt } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
 /** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
@@ -453,8 +453,8 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
   const say = (reason: Reason, message: string) =>
     context.conclude({ is: 'wait', reason, message, retryInMs: rereadMs });
   if (doubt !== undefined) {
-    const until = context.arrivesUntil(doubt);
-    const message = `a call with an unknown outcome may still arrive at the service until ${until}; the operator reads the service to find out if the call had an effect`;
+    const { inWords } = overAt(pass, doubt);
+    const message = `a call with an unknown outcome may still arrive at the service until ${inWords}; the operator reads the service to find out if the call had an effect`;
     return say('InDoubt', message);
   }
   const waiting = `waiting for ${step.read.first.endpoint}`;

@@ -7,11 +7,11 @@
  * has begun is not forgotten even when somebody wipes the status.
  */
 import { sameJson } from '../../base/json.ts';
-import { isoSeconds, isoSecondsUp, momentOf } from '../../base/time.ts';
+import { isoSeconds, momentOf } from '../../base/time.ts';
 import type { OpenAccount, Closed } from '../account/accounts.ts';
 import type { Pass } from '../kind/contract/pass.ts';
-import { arrivesWithinMs, type Call, type Intent, type JournalEntry } from '../kind/contract/step.ts';
-import type { Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
+import { overAt } from '../kind/planner/observe.ts';
+import type { Call, Intent, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import type { InProcess, RecordingView } from '../objects/in-process.ts';
 import {
@@ -140,15 +140,6 @@ export class ReconcileContext {
    */
   get isLost(): boolean {
     return this.stored.kind.life === 'long' && this.status.damaged === undefined && isOpen(this.memory);
-  }
-
-  /**
-   * Returns the time until which a call in the journal may still arrive at the service, as an ISO string for messages.
-   */
-  arrivesUntil(journal: JournalEntry): string {
-    const { clock, settings } = this.parts;
-    const seen = this.inProcess.journalSeen(journal, momentOf(clock));
-    return isoSecondsUp(seen.wall + arrivesWithinMs(journal, settings.horizonMs));
   }
 
   /**
@@ -321,8 +312,11 @@ export class ReconcileContext {
     // A call with a requestId may be sent again as it is, since the service recognises the id.
     if (journal.requestId !== undefined) return verdict;
     const { operation, startedAt } = journal;
-    const until = this.arrivesUntil(journal);
-    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the call is not sent again before ${until}`;
+    const now = momentOf(this.parts.clock);
+    const { horizonMs } = this.parts.settings;
+    const seen = { journalSeen: this.inProcess.journalSeen(journal, now), monotonicMs: now.monotonic, horizonMs };
+    const { inWords } = overAt({ ...seen, notes: this.inProcess.notes }, journal);
+    const doubt = `the outcome of the call "${operation}" of ${startedAt} is not known; the call is not sent again before ${inWords}`;
     return { ...verdict, message: `${verdict.message}; ${doubt}` };
   }
 

@@ -9,7 +9,7 @@
  * Why: docs/design/recovery-requests.md
  */
 import { canonicalJson } from '../../base/json.ts';
-import { isoSeconds, isoSecondsUp } from '../../base/time.ts';
+import { isoSeconds } from '../../base/time.ts';
 import {
   defineKind,
   type KindDefinition,
@@ -19,8 +19,9 @@ import {
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
-import { about, arrivesWithinMs, writtenBody } from '../../engine/kind/contract/step.ts';
+import { about, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
+  overAt,
   serviceTimeOf,
   waitForSecondMiss,
   waitWhileFrozen,
@@ -449,7 +450,7 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const arrival = arrivalOf(pass, journal, seen);
   const why =
     'the service shows that the request is done, but an earlier call whose outcome is not known may still reach the service';
-  return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.untilMs, why));
+  return waitWhileFrozen(pass) ?? (arrival.settled ? undefined : inDoubt(plan, pass, arrival.until, why));
 }
 
 /**
@@ -463,17 +464,17 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
   if (journal.conflicted !== undefined) {
     // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
     const isOver = arrival.isOver || fence !== undefined;
-    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: isoSecondsUp(arrival.untilMs) });
+    const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: arrival.until });
     if (own !== undefined) return own;
     if (!arrival.settled)
-      return inDoubt(plan, pass, arrival.untilMs, `the service refused the request: ${journal.conflicted}`);
+      return inDoubt(plan, pass, arrival.until, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
     return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
     if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
-    return inDoubt(plan, pass, arrival.untilMs, `${fence.message}; nothing more is sent`);
+    return inDoubt(plan, pass, arrival.until, `${fence.message}; nothing more is sent`);
   }
   const held = frozenOrTakingOver(pass);
   if (held !== undefined) return held;
@@ -487,7 +488,7 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'
       : 'the outcome of the request is not known';
-  if (mustWait) return inDoubt(plan, pass, arrival.untilMs, why);
+  if (mustWait) return inDoubt(plan, pass, arrival.until, why);
   // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
   // asks for.
   const body = writtenBody(journal) as Body;
@@ -531,25 +532,19 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Tells whether the call in the journal may still arrive at the service. `untilMs`: the wall time from which it can no
- * longer arrive. `isOver`: the read of the newest list began after that. `settled`: the call can no longer arrive, because
- * `isOver` is true, or because this process made every attempt and the service responded to each.
+ * Tells whether the call in the journal may still arrive at the service. `until`: the time from which it can no longer
+ * arrive, for messages. `isOver`: the read of the newest list began after that. `settled`: the call can no longer arrive,
+ * because `isOver` is true, or because this process made every attempt and the service responded to each.
  */
-function arrivalOf(
-  { notes, journalSeen, horizonMs, monotonicMs, wallMs }: Pass,
-  journal: JournalEntry,
-  { snapshot }: Seen,
-): { readonly settled: boolean; readonly isOver: boolean; readonly untilMs: number } {
-  const sentAt = Math.max(journalSeen.monotonic, notes['sentAt'] ?? Number.NEGATIVE_INFINITY);
-  const until = sentAt + arrivesWithinMs(journal, horizonMs);
-  const untilMs = wallMs + until - monotonicMs;
+function arrivalOf(pass: Pass, journal: JournalEntry, { snapshot }: Seen) {
+  const { settledAt, inWords: until } = overAt(pass, journal);
   const answered = journal.conflicted === undefined ? 0 : 1;
-  const isOver = snapshot.begunAt >= until;
-  return { settled: notes['tries'] === answered || isOver, isOver, untilMs };
+  const isOver = snapshot.begunAt >= settledAt;
+  return { settled: pass.notes['tries'] === answered || isOver, isOver, until };
 }
 
-function inDoubt(plan: OncePlan, pass: AnyPass, untilMs: number, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${isoSecondsUp(untilMs)} the operator watches the service for the result`;
+function inDoubt(plan: OncePlan, pass: AnyPass, until: string, why: string): Fence {
+  const message = `${plan.words(pass)}: ${why}; until ${until} the operator watches the service for the result`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 

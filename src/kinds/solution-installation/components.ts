@@ -7,7 +7,7 @@
  */
 import { definedIn } from '../../base/json.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
+import { arrivesWithinMs, mostExcluded, type JournalEntry, type Step } from '../../engine/kind/contract/step.ts';
 import { waitForSecondMiss, waitWhileFrozen, readOf } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, isUnderWay, solutionsOf, type AppItem } from '../../hosting/requests.ts';
 import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
@@ -267,8 +267,9 @@ function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
  * True if, by the service's clock, the app was created while the request could arrive. Also true if the service shows
  * no creation time of the app.
  */
-function isInTime({ horizonMs }: SolutionPass, { create, deadlineSeconds }: JournalEntry, app: AppItem): boolean {
+function isInTime({ horizonMs }: SolutionPass, entry: JournalEntry, app: AppItem): boolean {
+  const { create } = entry;
   if (create?.serviceTime === undefined || app.createdAtMs === undefined) return true;
   const sinceMs = app.createdAtMs - Date.parse(create.serviceTime);
-  return sinceMs >= -presumedSlackMs && sinceMs <= deadlineSeconds * 1_000 + horizonMs + presumedSlackMs;
+  return sinceMs >= -presumedSlackMs && sinceMs <= arrivesWithinMs(entry, horizonMs) + presumedSlackMs;
 }

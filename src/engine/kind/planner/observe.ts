@@ -170,13 +170,18 @@ export const doubtPauseMs = 5_000;
 
 /**
  * Returns the time after which the call in the journal can no longer arrive at the service: `settledAt` (monotonic),
- * and `inWords` for messages.
+ * and `inWords` for messages. A call that may be sent several times leaves the time of its newest attempt in the note
+ * `sentAt`.
  *
  * Also returns `since`. A read that looks for the effect of the call must begin at this time or later. `since` is five
  * seconds ago, but not before this process first reconciled the object with the entry, and not after `settledAt`.
  */
-export function overAt({ journalSeen, monotonicMs, horizonMs }: Pass<unknown, unknown>, journal: JournalEntry) {
-  const ms = arrivesWithinMs(journal, horizonMs);
+export function overAt(
+  { journalSeen, notes, monotonicMs, horizonMs }: Pick<Pass, 'journalSeen' | 'notes' | 'monotonicMs' | 'horizonMs'>,
+  journal: JournalEntry,
+) {
+  const { sentAt = journalSeen.monotonic } = notes;
+  const ms = Math.max(0, sentAt - journalSeen.monotonic) + arrivesWithinMs(journal, horizonMs);
   const settledAt = journalSeen.monotonic + ms;
   return {
     settledAt,
