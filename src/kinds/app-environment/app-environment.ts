@@ -178,7 +178,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
 function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): EnvironmentStep {
   const { memory } = pass;
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
-  const left = isDrift ? leaveDrift(pass, 'powerState', 'the power state of the environment') : undefined;
+  const left = isDrift ? leaveDrift(pass, 'powerState', `environment "${item.name}"`) : undefined;
   if (left !== undefined) return left;
   const held = besideOthers(pass, item);
   if (held !== undefined) return held;

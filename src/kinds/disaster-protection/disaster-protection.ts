@@ -2,7 +2,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { waitWhileFrozen, notingNo, readOf, sinceNo } from '../../engine/kind/planner/observe.ts';
+import { waitWhileFrozen, notingNo, readOf, sinceNo, stallIfContested } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -203,11 +203,9 @@ function correct(
   shownOnly: boolean,
 ): ProtectionStep {
   const isDrift = pass.memory.applied?.generation === pass.subject.generation;
-  const contested = isDrift ? changed.filter((field) => pass.contested.has(field)) : [];
-  if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of configuration ${configuration.configurationId}; the operator no longer corrects it until the spec or the annotation reconcile-at changes`;
-    return { is: 'stall', reason: 'Contested', message };
-  }
+  const owner = `configuration ${configuration.configurationId}`;
+  const contested = isDrift ? stallIfContested(pass, changed, owner) : undefined;
+  if (contested !== undefined) return contested;
   if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
     const message = `the service differs from the spec in ${changed.join(', ')}; the operator only reports the drift, because spec.lifecycle.drift is Report`;
     return { is: 'ready', reason: 'Observed', message };

@@ -240,7 +240,7 @@ function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
  * environments.
  */
 function holdsBack(pass: AccessPass): AccessStep | undefined {
-  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `the access of member ${pass.spec.externalId}`);
+  return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `member ${pass.spec.externalId}`);
 }
 
 /**

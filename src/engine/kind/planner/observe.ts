@@ -43,6 +43,21 @@ export function takingOver(
 }
 
 /**
+ * Returns a `stall` step if some of these fields are not corrected any more, because somebody else changes them in the
+ * service again and again. Otherwise returns undefined. `owner` names the object that has the fields.
+ */
+export function stallIfContested(
+  { contested }: Pass<unknown, unknown>,
+  fields: readonly string[],
+  owner: string,
+): Extract<Step<never>, { is: 'stall' }> | undefined {
+  const left = fields.filter((field) => contested.has(field)).join(', ');
+  if (left === '') return undefined;
+  const message = `somebody else keeps changing ${left} of ${owner}; the operator no longer corrects ${left} until the spec or the annotation reconcile-at changes`;
+  return { is: 'stall', reason: 'Contested', message };
+}
+
+/**
  * Returns a step that waits, or asks for another read, until two reads have not found the object. The second read must
  * begin at least `apartMs` after the first. Then returns undefined. The time of the first read is remembered in the
  * notes under the name `note`.

@@ -20,7 +20,8 @@ import {
   type Difference,
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
-import { denied, lookAfterDenial, readTwice, namesake, readOf, waitWhileFrozen, type Look } from './observe.ts';
+import { denied, lookAfterDenial, readTwice, namesake, readOf, stallIfContested, waitWhileFrozen } from './observe.ts';
+import type { Look } from './observe.ts';
 import type { Read, ReadProblem } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
@@ -177,11 +178,8 @@ function correct(
   const { applied } = pass.memory;
   const isDrift = applied?.generation === pass.subject.generation;
   const drifted = isDrift ? Object.keys(difference.differing).filter((field) => field in changed) : [];
-  const contested = drifted.filter((field) => pass.contested.has(field));
-  if (contested.length > 0) {
-    const message = `somebody else keeps changing ${contested.join(', ')} of ${plan.noun} ${id}; the operator no longer corrects ${contested.join(', ')} until the spec or the annotation reconcile-at changes`;
-    return { is: 'stall', reason: 'Contested', message };
-  }
+  const contested = stallIfContested(pass, drifted, `${plan.noun} ${id}`);
+  if (contested !== undefined) return contested;
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
   if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
