@@ -6,8 +6,9 @@
  * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is
  * done. A process that may no longer act sends nothing.
  *
- * Order: backoff of the same call → leadership → exclusive locks → request budget → journal → a read that proves the
- * credential → a fresh read of the Kubernetes object → send → interpret the outcome. Recovery requests and protections
+ * Order: backoff of the same call → exclusive locks → request budget → journal → a read that proves the credential → a
+ * fresh read of the Kubernetes object → send → interpret the outcome. `makeCall` in reconcile.ts calls `perform` only
+ * while this process is the leader, which is checked again when the request is sent. Recovery requests and protections
  * write their entry one step earlier, without a call (`begin` in reconcile.ts). If the process dies between journal and
  * send, the next process finds the entry in status and treats the call as sent: it looks for the effect of the call
  * before it acts (`resolveCreate` in kind/planner/create.ts; `resolveDoubt` of app environments, solutions and recovery).
@@ -45,8 +46,6 @@ const reopenedMs = 1_000;
  * requeued.
  */
 const waitPart = 1 / 3;
-/** Interval at which a process that is not the leader checks again if it may act. */
-export const notLeadingMs = 2_000;
 /** The pause before an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
@@ -121,7 +120,6 @@ export class OutgoingCall {
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
     const { alone, journal, resumes } = this.#call;
-    if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
     const names = alone?.map((id) => `${this.#pass.account.endpoint}/${id}`);
     if (names !== undefined && !parts.locks.take(names, stored.key, this.#pass.askedAt))
       return { is: 'quiet', againInMs: lockedMs };

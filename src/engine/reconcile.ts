@@ -24,13 +24,15 @@ import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
-import { notLeadingMs, OutgoingCall, type Performed } from './call.ts';
+import { OutgoingCall, type Performed } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause, overAt } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
 
 /** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
 const patienceMs = 5_000;
+/** Interval at which a process that is not the leader checks again if it may act. */
+const notLeadingMs = 2_000;
 /** The pause before an object is reconciled again if its account was not reconciled yet. */
 const accountPendingMs = 30_000;
 /** The pause before the operator looks again for the effect of a call whose outcome is unknown. */
@@ -220,7 +222,7 @@ export class Reconciler {
       // A deletion that has to wait has not begun in the service. So let the kind decide as if the object were not
       // being deleted.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
-      if (step.is === 'call') forgetLost(context, step);
+      forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
       if (step.is === 'read') {
         context.ask(service, step, 'edit');
@@ -248,9 +250,9 @@ const nothingShown: View = {
  * Removes the journal entry of a create call that is known to have created nothing. Other objects wait until the entry
  * is gone. This function does not repeat the create call.
  */
-function forgetLost(context: ReconcileContext, { call }: Extract<Step, { is: 'call' }>): void {
-  const isNewAttempt = context.isLost && call.journal?.create !== undefined && call.resumes !== true;
-  if (isNewAttempt) context.remember({ journal: undefined });
+function forgetLost(context: ReconcileContext, step: Step): void {
+  const isNewAttempt = step.is === 'call' && step.call.journal?.create !== undefined && step.call.resumes !== true;
+  if (context.isLost && isNewAttempt) context.remember({ journal: undefined });
 }
 
 // ---- the loop of steps -----------------------------------------------------------------------------------------
@@ -330,8 +332,6 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
     case 'read':
       return awaitRead(context, pass, step);
     case 'begin':
-      if (isObserving(context.stored.kind, pass)) return onlyObserved(context, pass, step.words);
-      return afterCall(context, pass, await begin(context, pass, step));
     case 'call':
       return makeCall(context, pass, step);
     case 'ready':
@@ -378,14 +378,20 @@ async function concludeStep(context: ReconcileContext, pass: LivePass, verdict: 
   return context.conclude(verdict, pass);
 }
 
-async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<'call'>): Next {
+/** Makes a call, or writes its journal entry, unless the object is only observed or this process is not the leader. */
+async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<'begin' | 'call'>): Next {
   if (isObserving(context.stored.kind, pass)) {
     forgetLost(context, step);
-    return onlyObserved(context, pass, step.call.words);
+    return onlyObserved(context, pass, step.is === 'call' ? step.call.words : step.words);
   }
   const ended = await hold(context, pass);
   if (ended !== undefined) return ended;
-  return afterCall(context, pass, await new OutgoingCall(context, pass, step).perform());
+  if (context.parts.leadership.mayAct() !== undefined) {
+    context.inProcess.askedAt = undefined;
+    return { is: 'quiet', againInMs: notLeadingMs };
+  }
+  const made = step.is === 'call' ? new OutgoingCall(context, pass, step).perform() : begin(context, pass, step);
+  return afterCall(context, pass, await made);
 }
 
 /**
@@ -397,7 +403,6 @@ async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'be
   const { inProcess, parts, stored } = context;
   const held = inProcess.backedOff(journal.digest, pass.monotonicMs);
   if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
-  if (parts.leadership.mayAct() !== undefined) return { is: 'quiet', againInMs: notLeadingMs };
   // Include the conditions that only this kind has, so that status has them already while the call is under way.
   const own = stored.kind.show(pass).conditions;
   try {
