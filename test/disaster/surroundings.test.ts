@@ -43,6 +43,21 @@ describe('the dangerous credential', () => {
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
   });
 
+  it('does not make a read wait, since reads use the other credential', async () => {
+    const world = await withDangerous();
+    const held = { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': '120' } } };
+    world.interference = ({ path }) => (path.endsWith('/activate') ? held : undefined);
+    world.apply(kind, 'now', anActivation(world));
+    await world.run(20_000);
+    const slow = { match: { method: 'GET', path: '/contact-points', count: 1 }, effect: { delayMs: 8_000 } };
+    await world.control('POST', '/faults', slow);
+    world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
+    await world.run(5_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'on-call', 'Ready')).toBeUndefined();
+    expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
+  });
+
   it('signs the activation, the discard and the reset, and nothing else', async () => {
     const world = await withDangerous();
     await failingActivation(world);

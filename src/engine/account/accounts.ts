@@ -178,7 +178,7 @@ export class Accounts {
   /** Builds the view of an account: all that the code of the kinds sees of the account when it decides. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
-    const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.health();
+    const { pollIntervalMs, rateLimitedMs, forecastPerHour, throttledUntil = 0 } = service.health();
     return {
       endpoint: service.endpoint,
       accountId: service.accountId,
@@ -188,6 +188,7 @@ export class Accounts {
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },
       ...this.slowdown(opened),
+      readsThrottledMs: throttledUntil - this.#options.clock.monotonic(),
       frozen: whyFrozen(opened),
       acceptedMissing: opened.acceptedMissing,
     };

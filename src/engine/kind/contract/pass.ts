@@ -80,6 +80,11 @@ export interface AccountView {
   /** Remaining time of a pause that the service asked for; undefined without a pause. */
   readonly throttledMs?: number;
   /**
+   * Remaining time of such a pause for reads, which never use the credential of `spec.dangerousCredentialsRef`; zero or
+   * less without a pause.
+   */
+  readonly readsThrottledMs?: number;
+  /**
    * Remaining time until the full rate applies again after the service asked to slow down. This includes the rest of the
    * pause. Undefined when the full rate applies.
    */

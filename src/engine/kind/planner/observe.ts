@@ -210,13 +210,10 @@ export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: st
   return dateMs === undefined ? {} : { serviceTime: new Date(dateMs).toISOString() };
 }
 
-/**
- * If the service asked for a long pause, returns a text that says until when requests wait. Otherwise returns
- * undefined.
- */
+/** If the service asked for a long pause of reads, returns a text that says until when. Otherwise returns undefined. */
 export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>): string | undefined {
-  const { throttledMs = 0 } = account;
-  return throttledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + throttledMs)}`;
+  const { readsThrottledMs = 0 } = account;
+  return readsThrottledMs < shortPauseMs ? undefined : `requests wait until ${isoSecondsUp(wallMs + readsThrottledMs)}`;
 }
 
 // ---- after a refusal -------------------------------------------------------------------------------------------
