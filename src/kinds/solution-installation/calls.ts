@@ -68,6 +68,22 @@ export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): R
 }
 
 /**
+ * Returns the fingerprints of fields that were sent and are no longer in the spec. The service keeps the values of these
+ * fields.
+ */
+export function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
+  const wanted = wantedOf(pass);
+  const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
+  return Object.fromEntries(left);
+}
+
+/** Returns what status says was applied once the service has accepted the spec with these inputs. */
+export function asApplied(pass: SolutionPass, inputs?: Inputs): NonNullable<Memory['applied']> {
+  const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass, inputs)) };
+  return { generation: pass.subject.generation, prints };
+}
+
+/**
  * Sends the request that starts an installation. The request is recorded in status first, because a second request would
  * install everything again.
  */
@@ -139,7 +155,7 @@ function installed(
   body: unknown,
   inputs: Inputs,
 ): Partial<Memory<SolutionInstallationFacts>> | undefined {
-  const { memory, subject } = pass;
+  const { memory } = pass;
   const result = solutionResultOf(body);
   if (result === undefined) return undefined;
   const id = result.installationId ?? memory.id;
@@ -149,7 +165,7 @@ function installed(
   const postInstallNote = result.postInstallNote ?? memory.facts.postInstallNote;
   return {
     ...bound,
-    applied: { generation: subject.generation, prints: printsOf(pass, wantedOf(pass, inputs)) },
+    applied: asApplied(pass, inputs),
     facts: { complete: true, components: components.length > 0 ? components : undefined, postInstallNote },
   };
 }
@@ -238,8 +254,8 @@ function takenFor(
   pass: SolutionPass,
   components: SolutionInstallationFacts['components'],
 ): Partial<Memory<SolutionInstallationFacts>> {
-  const applied = { generation: pass.subject.generation, prints: printsOf(pass, wantedOf(pass)) };
-  return { journal: undefined, ownership: 'Presumed', applied, facts: { complete: true, components } };
+  const facts = { complete: true, components };
+  return { journal: undefined, ownership: 'Presumed', applied: asApplied(pass), facts };
 }
 
 // ---- requests with the id of an installation -------------------------------------------------------------------

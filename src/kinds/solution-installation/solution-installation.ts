@@ -1,14 +1,15 @@
 import { sameJson, Secret } from '../../base/json.ts';
 import { boundTo, notGranted } from '../../engine/kind/planner/create.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
-import { create, inputsOf, install, leftBehind, resolveDoubt, resolveUpgrade, upgrade, wantedOf } from './calls.ts';
+import { asApplied, create, inputsOf, install, leftBehind, leftPrints, resolveDoubt } from './calls.ts';
+import { resolveUpgrade, upgrade, wantedOf } from './calls.ts';
 import {
   awaitComponents,
   completed,
@@ -79,7 +80,7 @@ function admit(pass: SolutionPass): SolutionStep | undefined {
 
 /** Decides the next step once the service has reported the installation as complete. */
 function keep(pass: SolutionPass): SolutionStep {
-  const { memory, subject, spec } = pass;
+  const { memory, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
   const changed = wanted
     .filter(([field, value]) => stateOfHidden(pass, field, pass.print(value)) === 'unsent')
@@ -104,8 +105,7 @@ function keep(pass: SolutionPass): SolutionStep {
   // Upgrade only after all components were found. If a component is missing, the service reacts to the same request by
   // creating the component, and does not set the image.
   if (changed.length > 0) return upgrade(pass);
-  const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass)) };
-  const applied = { generation: subject.generation, prints };
+  const applied = asApplied(pass);
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
@@ -159,16 +159,6 @@ function postInstall(pass: SolutionPass): OwnCondition {
   }
   const message = `${postInstallNote.replace(/\.$/, '')}; once this step is done, annotate this resource with ${doneAnnotation}: "true"`;
   return pending.yes('ToBeDoneByYou', message);
-}
-
-/**
- * Returns the fingerprints of fields that were sent and are no longer in the spec. The service keeps the values of these
- * fields.
- */
-function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
-  const wanted = wantedOf(pass);
-  const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
-  return Object.fromEntries(left);
 }
 
 /**

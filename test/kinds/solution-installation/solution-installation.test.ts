@@ -458,6 +458,16 @@ describe('an installation', () => {
     expect(learned?.facts?.components).toEqual([{ name: 'queue', appId: 'b', environmentId: 'f' }]);
   });
 
+  it('remembers that the agent image has left the spec after a component was made', () => {
+    const facts = { complete: false, components: [{ name: 'control', appId: 'a', environmentId: 'e' }] };
+    const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { facts });
+    const call = callIn(settledStep(solutionInstallation, { spec, memory, shown: calm }));
+
+    const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
+
+    expect(learned?.applied?.prints).toEqual(memory.applied?.prints);
+  });
+
   it('sets the agent image again after a component was made', () => {
     const facts = { complete: false, components: [{ name: 'control', appId: 'a', environmentId: 'e' }] };
     const memory = complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }, { facts });
