@@ -1,4 +1,4 @@
-import { withInternal } from '../kinds/support/world.ts';
+import { messageOf, withInternal } from '../kinds/support/world.ts';
 /** Ways in which a request could reach what nobody approved, or be told to have ended well; each was tried once as an attack. */
 import { describe, expect, it } from 'vitest';
 import type { InProcess } from '../support/in-process.ts';
@@ -130,6 +130,22 @@ describe('an answer that says yes without a receipt', () => {
 
     expect(await committed(world, 'configuration.wiped')).toBe(1);
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+  });
+});
+
+describe('a reset by somebody else', () => {
+  it('is not told as the answer of the service to ours', async () => {
+    const world = await aProtectedWorld();
+    world.interference = ({ path }) => (path === `${disaster}/reset` ? 'loseBefore' : undefined);
+    world.apply('DisasterReset', 'wipe', aReset(world));
+    await world.run(60_000);
+    await wipedByHand(world);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
+    expect(messageOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe(
+      'the service shows the effect of the request; somebody else may have caused this effect',
+    );
   });
 });
 

@@ -208,7 +208,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
  */
 function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
-    const message = 'the service accepted the reset, but still lists a configuration that the spec names';
+    const message = 'the service still lists a configuration that the spec names';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
   }
   const facts = factsOf(pass, seen);
@@ -257,7 +257,9 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
   facts: (pass) => factsOf(pass, undefined),
   look,
   trace: (pass, seen) =>
-    wasSent(pass) && pinnedItems(pass, seen).length === 0 ? { journal: undefined, facts: accepted(pass) } : undefined,
+    wasSent(pass) && pinnedItems(pass, seen).length === 0
+      ? { ownership: 'Presumed', journal: undefined, facts: accepted(pass) }
+      : undefined,
   fence,
   body: bodyOf,
   subject: (body) => (body.scope === 'environment' ? body.sourceAppEnvId : body.accountId),

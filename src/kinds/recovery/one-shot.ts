@@ -575,7 +575,7 @@ export function ended<Facts extends RequestFacts>(
   const isAccepted = is === 'ready' || pass.memory.facts.acceptedTime !== undefined;
   const said = is === 'ready' ? 'yes' : reason === 'UnknownState' ? 'unknown' : 'no';
   const conditions = [
-    isAccepted ? acceptance : about('Accepted')[said](reason, message),
+    isAccepted ? acceptance({ ...pass.memory, ...more }) : about('Accepted')[said](reason, message),
     succeeded[said](reason, message),
   ];
   const rest = { reason, message, remember: { ...more, journal: undefined, facts }, note: {}, conditions };
@@ -583,12 +583,17 @@ export function ended<Facts extends RequestFacts>(
 }
 
 const succeeded = about('Succeeded');
-const acceptance = about('Accepted').yes('Accepted', 'the service accepted the request');
+
+/** Builds the condition Accepted for a request that the service accepted, or whose effect the service shows. */
+function acceptance({ ownership }: Pick<Memory, 'ownership'>): OwnCondition {
+  const shown = 'the service shows the effect of the request; somebody else may have caused this effect';
+  return about('Accepted').yes('Accepted', ownership === 'Presumed' ? shown : 'the service accepted the request');
+}
 
 /** Builds the conditions Accepted and Succeeded while a request is under way. */
 function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const unfinished = 'the service has not reported a result yet';
-  if (memory.facts.acceptedTime !== undefined) return [acceptance, succeeded.unknown('InProgress', unfinished)];
+  if (memory.facts.acceptedTime !== undefined) return [acceptance(memory), succeeded.unknown('InProgress', unfinished)];
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten

@@ -166,7 +166,9 @@ export const requestFacts = {
   requestId: text('The id by which the service recognises this request when it is repeated.', { max: 64 }).optional(),
   configurationId: text('The id of the configuration that the request is for.', { max: 128 }).optional(),
   configurationGeneration: wholeNumber('Generation of the configuration (API field: expectedGeneration).').optional(),
-  acceptedTime: time('Time at which the operator learned that the service has accepted the request.'),
+  acceptedTime: time(
+    'Time at which the operator learned that the service has accepted the request, or saw the effect of the request.',
+  ),
   finishedTime: time('Time at which the request ended. The result is final from this time on.'),
 };
 

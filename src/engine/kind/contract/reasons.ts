@@ -136,7 +136,7 @@ export const reasons = {
   NoRecoveryPoint: 'The service lists no recovery point.',
   NothingPending: 'The service shows no pending clean-up.',
   // Reasons in the conditions of a one-time disaster-recovery request
-  Accepted: 'The service accepted the request.',
+  Accepted: 'The service accepted the request, or shows its effect.',
   NotSent: 'The request has not been sent to the service yet.',
   Promoted: 'The recovered environment is live.',
   NotPromoted: 'The service has not reported that the recovered environment is live.',
