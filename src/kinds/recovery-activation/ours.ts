@@ -64,9 +64,9 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 }
 
 /**
- * True if the recovered environment has the names in the spec; undefined if the service does not show its names. If the
- * spec does not ask for a new app, the app may be the source's app or, for a database, the new app with the name in the
- * spec.
+ * True if the recovered environment and its app have the names in the spec, false if not; undefined if the service does
+ * not show both names. If the spec does not ask for a new app, the app may be the source's app or, for a database, the
+ * new app with the name in the spec.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -76,12 +76,10 @@ export function namesMatch(
   const { target } = source ?? {};
   if (target?.appEnvId === undefined || target.appEnvId !== result.targetAppEnvId) return undefined;
   const wanted = namesOf(spec);
-  if (target.environmentName === undefined || target.environmentName !== wanted.envName) {
-    return target.environmentName === undefined ? undefined : false;
-  }
-  if (target.appName === undefined) return !wanted.createNewApp && source?.appName === undefined;
-  if (target.appName === wanted.appName) return true;
-  return !wanted.createNewApp && target.appName === (source?.appName ?? target.appName);
+  const { environmentName, appName } = target;
+  if (environmentName !== undefined && environmentName !== wanted.envName) return false;
+  if (environmentName === undefined || appName === undefined) return undefined;
+  return appName === wanted.appName || (!wanted.createNewApp && appName === (source?.appName ?? appName));
 }
 
 /**

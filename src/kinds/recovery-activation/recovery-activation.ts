@@ -151,7 +151,7 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   if (isOurs === true) return promoted(pass, result);
   const which = `operation ${result.operationId ?? '(id unknown)'} activated the configuration`;
   if (isOurs === undefined) {
-    const message = `${which}; it is not known if this request began the operation, because no answer of the service named the operation, and the service does not show the names of the recovered environment`;
+    const message = `${which}; it is not known if this request began the operation, because no answer of the service named the operation, and the service does not show the names of the recovered app and environment`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
   }
   const message = `${which}, but the recovery point or the names of the recovered app and environment differ from the spec`;

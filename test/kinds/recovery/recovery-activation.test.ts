@@ -382,7 +382,12 @@ describe('the names of a result', () => {
   const fresh = { appName: 'orders-recovered' };
 
   it.each<
-    readonly [because: string, expected: boolean, spec: Partial<RecoveryActivationSpec['target']>, shown: object]
+    readonly [
+      because: string,
+      expected: boolean | undefined,
+      spec: Partial<RecoveryActivationSpec['target']>,
+      shown: object,
+    ]
   >([
     ['a new app was asked for and is there', true, { ...fresh, createNewApp: true }, fresh],
     ['a new app was asked for and another one is there', false, { ...fresh, createNewApp: true }, {}],
@@ -397,7 +402,13 @@ describe('the names of a result', () => {
     ],
     ['an application stays where it is, whatever app the spec names besides', true, fresh, {}],
     ['the app is neither that of the source nor the one that the spec names', false, fresh, { appName: 'other' }],
-    ['no app is shown', false, {}, { appName: undefined }],
+    ['no app is shown', undefined, {}, { appName: undefined }],
+    [
+      'no app is shown and a new one was asked for',
+      undefined,
+      { ...fresh, createNewApp: true },
+      { appName: undefined },
+    ],
     ['the environment has another name', false, fresh, { ...fresh, environmentName: 'other' }],
   ])('when %s: %s', (_because, expected, spec, shown) => {
     expect(isOurs(spec, shown)).toBe(expected);
