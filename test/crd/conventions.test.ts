@@ -1,13 +1,14 @@
 /* The rules of docs/api-conventions.md, held over the definitions that users install. */
 import { describe, expect, it } from 'vitest';
-import { type Definition, definitions, type Node, nodesIn } from './definitions.ts';
+import { type Definition, definitions, nodesIn } from './definitions.ts';
+import type { Structural } from '../support/definitions/structural.ts';
 
 /** A node with where it is. */
 interface Place {
   readonly kind: string;
   readonly path: string;
   readonly name: string;
-  readonly node: Node;
+  readonly node: Structural;
 }
 
 /** Names and spans of time that the service gives out stand as in its manual. */

@@ -3,7 +3,8 @@
  * about two versions are those of crdify, and its budget of CEL is the API server's own: see docs/design/testing.md.
  */
 import { describe, expect, it } from 'vitest';
-import { type Definition, definitions, type Node, nodesIn } from './definitions.ts';
+import { type Definition, definitions, nodesIn } from './definitions.ts';
+import type { Structural } from '../support/definitions/structural.ts';
 
 /** What there is to say against a definition, one `rule: Kind path` a line. */
 function findingsIn({ spec }: Definition): readonly string[] {
@@ -16,7 +17,7 @@ function findingsIn({ spec }: Definition): readonly string[] {
 }
 
 /** The rules that a node breaks. */
-function brokenAt(node: Node, path: string): readonly string[] {
+function brokenAt(node: Structural, path: string): readonly string[] {
   const listType = node['x-kubernetes-list-type'] ?? '';
   const isKnownList = ['map', 'set', 'atomic'].includes(listType);
   const rules = [
@@ -30,7 +31,7 @@ function brokenAt(node: Node, path: string): readonly string[] {
   return rules.flatMap(([rule, isBroken]) => (isBroken ? [rule] : []));
 }
 
-function areConditions(node: Node): boolean {
+function areConditions(node: Structural): boolean {
   const wanted = ['lastTransitionTime', 'message', 'reason', 'status', 'type'];
   const keys = node['x-kubernetes-list-map-keys'] ?? [];
   const required = node.items?.required ?? [];

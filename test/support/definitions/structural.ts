@@ -7,7 +7,9 @@ import { identities } from '../../../src/kinds/identities.ts';
 export interface Structural {
   readonly type?: string;
   readonly format?: string;
-  readonly enum?: readonly unknown[];
+  readonly description?: string;
+  readonly default?: unknown;
+  readonly enum?: readonly string[];
   readonly pattern?: string;
   readonly minLength?: number;
   readonly maxLength?: number;
@@ -20,7 +22,7 @@ export interface Structural {
   readonly properties?: Readonly<Record<string, Structural>>;
   readonly items?: Structural;
   readonly additionalProperties?: Structural;
-  readonly 'x-kubernetes-list-type'?: 'atomic' | 'set' | 'map';
+  readonly 'x-kubernetes-list-type'?: string;
   readonly 'x-kubernetes-list-map-keys'?: readonly string[];
   readonly 'x-kubernetes-validations'?: readonly CelRule[];
 }
