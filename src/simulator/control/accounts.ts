@@ -1,9 +1,8 @@
-import { accountNamed } from '../service/accounts/access.ts';
+import { accountNamed, regionNamed } from '../service/accounts/access.ts';
 import { accountFields, accounts, credentialFields, credentials, everyScope } from '../service/accounts/records.ts';
 import { membershipFields, type MembershipRecord, memberships, regions } from '../service/accounts/records.ts';
 import { supportFields, type Token, tokens } from '../service/accounts/records.ts';
 import { control, type ControlRoute, nothing, ok } from '../service/area.ts';
-import { regionNamed } from '../service/environments/environment.ts';
 import { choice, fields, flag, list, must, orNull, present, type ReadFields, text } from '../http/fields.ts';
 import { found, invalid, taken } from '../http/refusal.ts';
 import type { World } from '../store/store.ts';

@@ -5,7 +5,7 @@ import type { Area } from './area.ts';
 import { contactPointsArea } from './contact-points/area.ts';
 import { disasterReadiness } from './disaster/area.ts';
 import { environmentsArea } from './environments/area.ts';
-import { memberAccess } from './accounts/member-access.ts';
+import { memberAccess } from './member-access/area.ts';
 import { solutionsArea } from './solutions/area.ts';
 import { faults } from './faults.ts';
 import type { AnyCollection } from '../store/collection.ts';

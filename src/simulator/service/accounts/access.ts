@@ -2,7 +2,7 @@ import type { AreaCall, Caller } from '../area.ts';
 import { forbidden, found, invalid, notFound, RequestRefusal } from '../../http/refusal.ts';
 import type { World } from '../../store/store.ts';
 import { type Account, accounts, type CredentialRecord, credentials, type MembershipRecord } from './records.ts';
-import { memberships, type Permission, type Scope, tokens } from './records.ts';
+import { memberships, type Permission, type Region, regions, type Scope, tokens } from './records.ts';
 
 /** Finds the caller to whom a token belongs; fails with 401 if the token is missing, unknown or not a user token. */
 export function authenticate(world: World, authorization: string | undefined): Caller {
@@ -21,6 +21,11 @@ export function requireScopes(caller: Caller, scopes: readonly Scope[]): void {
 /** Finds an account by its id; fails with 404 if no account has this id. */
 export function accountNamed(world: World, accountId: string): Account {
   return found(world.of(accounts).get(accountId), 'account not found');
+}
+
+/** Finds a region by its name; fails with 404 if no region has this name. */
+export function regionNamed(world: World, name: string): Region {
+  return found(world.of(regions).get(name), 'region not found');
 }
 
 /**

@@ -1,9 +1,8 @@
-import { adminOf, memberOf, permittedIn } from '../accounts/access.ts';
+import { adminOf, memberOf, permittedIn, regionNamed } from '../accounts/access.ts';
 import { regions } from '../accounts/records.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
 import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../../http/fields.ts';
-import { regionNamed } from '../environments/environment.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../shape.ts';
 import type { World } from '../../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';

@@ -1,5 +1,5 @@
-import { adminOf, maySee, memberOf } from '../accounts/access.ts';
-import { memberships, type Region, regions } from '../accounts/records.ts';
+import { adminOf, maySee, memberOf, regionNamed } from '../accounts/access.ts';
+import { memberships } from '../accounts/records.ts';
 import type { AreaCall } from '../area.ts';
 import { removeAlertsOf } from '../alerts/alert.ts';
 import { type App, appNamed, freeSlug, type JobConfig, kindOf } from '../apps/app.ts';
@@ -154,11 +154,6 @@ export function createEnvironment(world: World, from: NewEnvironment): Environme
   return environment.deployed
     ? addContent(world, environment, imageOf(app), world.hash('build', id)).environment
     : environment;
-}
-
-/** Finds a region by its name; fails with 404 if no region has this name. */
-export function regionNamed(world: World, name: string): Region {
-  return found(world.of(regions).get(name), 'region not found');
 }
 
 /** Finds an environment by its id; fails with 404 if no environment has this id. */

@@ -1,9 +1,9 @@
-import { adminOf, memberOf } from '../accounts/access.ts';
+import { adminOf, memberOf, regionNamed } from '../accounts/access.ts';
 import { accounts, type Region } from '../accounts/records.ts';
 import { appNamed, apps, createApp, requireFreeAppName } from '../apps/app.ts';
 import { type Area, type AreaAnswer, type AreaCall, ok, route } from '../area.ts';
 import { addImage, deploy } from '../environments/deployment.ts';
-import { createEnvironment, environmentNamed, environments, regionNamed } from '../environments/environment.ts';
+import { createEnvironment, environmentNamed, environments } from '../environments/environment.ts';
 import { optional, required, text } from '../../http/fields.ts';
 import { found, notFound, RequestRefusal } from '../../http/refusal.ts';
 import { rejected } from '../shape.ts';

@@ -1,5 +1,5 @@
-import { permittedIn } from './access.ts';
-import { type MembershipRecord, memberships } from './records.ts';
+import { permittedIn } from '../accounts/access.ts';
+import { type MembershipRecord, memberships } from '../accounts/records.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, route } from '../area.ts';
 import { environmentNamed } from '../environments/environment.ts';
 import { list, optional, required, text } from '../../http/fields.ts';
