@@ -2,7 +2,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { waitWhileFrozen, notingNo, readOf, sinceNo, stallIfContested } from '../../engine/kind/planner/observe.ts';
+import { waitWhileFrozen, readOf, stallIfContested } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -20,6 +20,7 @@ import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
+import { answeredAt, notingAnswer } from '../recovery/one-shot.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
 /**
@@ -40,13 +41,13 @@ function step(pass: ProtectionPass): ProtectionStep {
   const since =
     journal === undefined
       ? Math.max(isToEnroll ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
-      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, sinceNo(pass));
-  if (snapshot === undefined || snapshot.begunAt < since) return notingNo(pass, readOf(pass, read, since));
+      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, answeredAt(pass));
+  if (snapshot === undefined || snapshot.begunAt < since) return notingAnswer(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources);
   }
-  if (journal !== undefined) return resolveDoubt(pass, snapshot, journal);
+  if (journal !== undefined) return notingAnswer(pass, resolveDoubt(pass, snapshot, journal));
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);

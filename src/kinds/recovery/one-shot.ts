@@ -246,8 +246,9 @@ function sinceWhen(pass: AnyPass): number {
  * Returns the time at which this process received the response to the call in the journal, or stopped waiting for it. A
  * list that was read before that time may not show the effect of the call.
  */
-function answeredAt({ memory, notes, askedAt }: AnyPass): number {
-  const isSent = memory.journal?.conflicted !== undefined || notes['sentAt'] !== undefined;
+export function answeredAt({ memory, notes, askedAt }: Pass): number {
+  const { journal } = memory;
+  const isSent = journal !== undefined && (journal.conflicted !== undefined || notes['sentAt'] !== undefined);
   return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
 
@@ -255,10 +256,9 @@ function answeredAt({ memory, notes, askedAt }: AnyPass): number {
  * Adds to the notes of a step the time at which the response to the last call arrived, so that later steps know this
  * time. A step that sends another call gets no such note, because that call will have its own response.
  */
-function notingAnswer(pass: AnyPass, step: AnyStep): AnyStep {
-  const isOpen = pass.memory.journal !== undefined && pass.memory.facts.acceptedTime === undefined;
+export function notingAnswer<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
   const at = answeredAt(pass);
-  if (!isOpen || at === Number.NEGATIVE_INFINITY || step.is === 'release' || step.is === 'call') return step;
+  if (at === Number.NEGATIVE_INFINITY || step.is === 'release' || step.is === 'call') return step;
   return { ...step, note: { ...(step.note ?? pass.notes), answeredAt: at } };
 }
 

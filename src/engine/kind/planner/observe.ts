@@ -225,23 +225,6 @@ export function longPause({ account, wallMs }: Pick<Pass, 'account' | 'wallMs'>)
 //
 // Why: docs/design/at-most-once.md#read-the-service-before-a-refusal-counts
 
-/**
- * Returns the time at which the service refused the call in the journal; negative infinity if it did not refuse the
- * call. Only a read that begins later shows whether an earlier attempt of the call was carried out.
- */
-export function sinceNo({ memory, notes, askedAt }: Pass): number {
-  return memory.journal?.conflicted === undefined ? Number.NEGATIVE_INFINITY : (notes['saidNoAt'] ?? askedAt);
-}
-
-/**
- * Adds to the step the time at which the service refused the call whose entry is in the journal. Later steps have no
- * other way to know this time.
- */
-export function notingNo<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> {
-  if (pass.memory.journal?.conflicted === undefined || step.is === 'release') return step;
-  return { ...step, note: { ...(step.note ?? pass.notes), saidNoAt: sinceNo(pass) } };
-}
-
 const recheckMs = 300_000;
 
 /**
