@@ -13,7 +13,7 @@
  */
 import { definedIn } from '../../base/json.ts';
 import { fewOf } from '../../base/text.ts';
-import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
+import { type Call, type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { only } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import { environmentsAffectedOf, patchApp } from '../../hosting/requests.ts';
@@ -123,19 +123,15 @@ export function applyPending(pass: AppPass, id: string): AppStep | undefined {
   const again = { ...waiting, ...goesAlong(waiting, pass) };
   if (Object.keys(again).length === 0) return { is: 'again', remember: { facts: withPending(memory.facts, []) } };
   if (memory.facts.takenOverGeneration === subject.generation) return noLongerInDoubt(memory.facts);
-  const held = sentOften(again, pass) ?? environmentInDoubt(pass);
-  if (held !== undefined) return held;
-  return {
-    is: 'call',
-    call: {
-      request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
-      alone: environmentIds(pass),
-      words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
-      urgency: 'edit',
-      whileInFlight: { facts: countedIn(again, pass) },
-      committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
-    },
+  const call: Call<HostedAppFacts> = {
+    request: patchApp({ appId: id, ...bodyOf(again, pass), applyImmediately: true }),
+    alone: environmentIds(pass),
+    words: `apply ${Object.keys(again).join(', ')} of app "${nameOf(pass)}" at once`,
+    urgency: 'edit',
+    whileInFlight: { facts: countedIn(again, pass) },
+    committed: () => ({ facts: { ...withPending(memory.facts, []), applyInDoubt: undefined } }),
   };
+  return sentOften(again, pass) ?? environmentInDoubt(pass) ?? { is: 'call', call };
 }
 
 /** Builds the condition `PendingChanges`, which names the fields that were changed and wait for a deployment. */

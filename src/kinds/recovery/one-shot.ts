@@ -21,11 +21,11 @@ import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Intent, JournalEntry, Memory, OwnCondition, Step, Verdict } from '../../engine/kind/contract/step.ts';
 import { about, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
+  frozenOrTakingOver,
   overAt,
   serviceTimeOf,
   waitForSecondMiss,
   waitWhileFrozen,
-  takingOver,
   withoutMisses,
 } from '../../engine/kind/planner/observe.ts';
 import type { Read, Request, Snapshot } from '../../engine/ports.ts';
@@ -397,9 +397,8 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
   const journal = intentOf(plan, pass, seen);
-  const held = frozenOrTakingOver(pass) ?? besideAnother(pass, journal);
-  if (held !== undefined) return held;
-  return { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
+  const begin: AnyStep = { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
+  return frozenOrTakingOver(pass, 'nothing is sent') ?? besideAnother(pass, journal) ?? begin;
 }
 
 /** Builds the journal entry, including data that helps to find the operation if the outcome of the call is unknown. */
@@ -419,14 +418,6 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
       ...serviceTimeOf(snapshot),
     },
   };
-}
-
-/**
- * Waits while the account is frozen because objects are missing. After a take-over, also waits for one horizon, because
- * calls of the previous leader may still arrive.
- */
-function frozenOrTakingOver(pass: Pass): Fence | undefined {
-  return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is sent');
 }
 
 /**
@@ -476,8 +467,8 @@ function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Journa
     if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, arrival.until, `${fence.message}; nothing more is sent`);
   }
-  const held = frozenOrTakingOver(pass);
-  if (held !== undefined) return held;
+  const waits = frozenOrTakingOver(pass, 'nothing is sent');
+  if (waits !== undefined) return waits;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
   // can no longer arrive.

@@ -15,8 +15,8 @@ import {
   readOf,
   readUnread,
   serviceTimeOf,
+  frozenOrTakingOver,
   takingOver,
-  waitWhileFrozen,
 } from '../../engine/kind/planner/observe.ts';
 import {
   mostExcluded,
@@ -92,8 +92,8 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   const apps = appsOf(account.accountId);
   const snapshot = pass.view.all(apps);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, apps, pass.askedAt);
-  const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is installed');
-  if (held !== undefined) return held;
+  const waits = frozenOrTakingOver(pass, 'nothing is installed');
+  if (waits !== undefined) return waits;
   const creating = pass.creating(collection, spec.appName);
   if (creating !== undefined) {
     const message = `${creating} is installing "${spec.appName}" or has just installed it; this resource waits until that installation is finished`;
@@ -293,9 +293,9 @@ export function upgrade(pass: SolutionPass): SolutionStep {
     const message = `${call.words}: the outcome of two attempts is not known, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
     return { is: 'stall', reason: 'UpgradeInDoubt', message };
   }
-  const held = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);
-  if (held !== undefined) return held;
-  return { is: 'call', call: { ...call, journal: { operation: 'upgrade', attempt: doubts + 1, digest } } };
+  const journal = { operation: 'upgrade', attempt: doubts + 1, digest };
+  const waits = takingOver(pass, 'nothing is installed') ?? awaitDeployments(pass);
+  return waits ?? { is: 'call', call: { ...call, journal } };
 }
 
 /**

@@ -17,8 +17,7 @@ import {
   readOf,
   serviceTimeOf,
   releasedWithPlace,
-  waitWhileFrozen,
-  takingOver,
+  frozenOrTakingOver,
 } from './observe.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
@@ -159,7 +158,7 @@ function creatable(plan: ObjectPlan, pass: Pass): Fields {
 
 /** Returns a step that says why nothing may be created yet; undefined when a create call may be sent. */
 function mayNotCreate(pass: Pass, collection: string, name: string): Step | undefined {
-  return waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
+  return frozenOrTakingOver(pass, 'nothing is created') ?? createdElsewhere(pass, collection, name);
 }
 
 /** Returns a `wait` step while another resource is creating an object of the same name; otherwise undefined. */
@@ -310,9 +309,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   if (untimely !== undefined) return outOfTime(plan, untimely);
   if (pass.subject.deleting) return { is: 'release' };
   if (isAnother(plan, pass, intent)) return { is: 'again', remember };
-  const held = mayNotCreate(pass, list.key, intent.name);
-  if (held !== undefined) return held;
-  return create(plan, pass, intent, entry.attempt + 1);
+  return mayNotCreate(pass, list.key, intent.name) ?? create(plan, pass, intent, entry.attempt + 1);
 }
 
 /** Says what happens next if a create call with an unknown outcome proves to have had no effect. */

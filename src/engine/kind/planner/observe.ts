@@ -30,16 +30,21 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 
 /**
  * Returns a `wait` step for one horizon (`--horizon-seconds`) after a take-over, because calls of the previous leader, or
- * from before a restore of the cluster, may still arrive at the service. `held` is the part of the message that says what
+ * from before a restore of the cluster, may still arrive at the service. `what` is the part of the message that says what
  * waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
-  held: string,
+  what: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (takeOverMs <= 0) return undefined;
-  const message = `this operator has just become leader, or the cluster was restored; ${held} for the time in --horizon-seconds, because calls from before may still arrive`;
+  const message = `this operator has just become leader, or the cluster was restored; ${what} for the time in --horizon-seconds, because calls from before may still arrive`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
+}
+
+/** Returns a `wait` step while the account is frozen, and for one horizon after a take-over; see `takingOver`. */
+export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
+  return waitWhileFrozen(pass) ?? takingOver(pass, what);
 }
 
 /**

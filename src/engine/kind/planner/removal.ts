@@ -11,11 +11,11 @@
  */
 import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
-import { readOf, releasedWithPlace, waitWhileFrozen, takingOver } from './observe.ts';
+import { frozenOrTakingOver, readOf, releasedWithPlace } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
 import { bind, isMarked, resolveCreate } from './create.ts';
 import { annotations } from '../contract/define.ts';
-import { type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
+import { type Call, type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
 const lagMs = 2_000;
 const blockedRetryMs = 30_000;
@@ -80,19 +80,15 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
       return { is: 'wait', reason: 'Deleting', message, retryInMs: lagMs, note };
     }
   }
-  const held = waitWhileFrozen(pass) ?? takingOver(pass, 'nothing is deleted');
-  if (held !== undefined) return held;
-  return {
-    is: 'call',
-    call: {
-      request: plan.requests.remove(id),
-      words: `delete ${plan.noun} "${plan.name(pass)}"`,
-      urgency: 'dangerous',
-      committed: () => ({}),
-      note: (removedAt) => ({ removedAt }),
-      refused: (refusal) => blocked(plan, pass, id, refusal),
-    },
+  const call: Call = {
+    request: plan.requests.remove(id),
+    words: `delete ${plan.noun} "${plan.name(pass)}"`,
+    urgency: 'dangerous',
+    committed: () => ({}),
+    note: (removedAt) => ({ removedAt }),
+    refused: (refusal) => blocked(plan, pass, id, refusal),
   };
+  return frozenOrTakingOver(pass, 'nothing is deleted') ?? { is: 'call', call };
 }
 
 function blocked(plan: ObjectPlan, pass: Pass, id: string, refusal: Refusal): Verdict | undefined {
