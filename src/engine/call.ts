@@ -20,7 +20,7 @@
 import { isoSecondsUp, type Moment, momentOf } from '../base/time.ts';
 import type { ReconcileContext } from './context/context.ts';
 import { publishCall } from './context/report.ts';
-import { buildPass, noResources } from './context/build-pass.ts';
+import { buildPass } from './context/build-pass.ts';
 import type { Pass } from './kind/contract/pass.ts';
 import {
   type Call,
@@ -256,7 +256,7 @@ export class OutgoingCall {
     const { opened, inProcess, parts, stored } = this.#context;
     if (opened === undefined) return false;
     const view = new RecordingView(opened.service, inProcess.forced?.since);
-    const now = buildPass(this.#context, view, { account: parts.accounts.view(opened), ...noResources });
+    const now = buildPass(this.#context, view, parts.accounts.view(opened));
     const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
     const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
     return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;

@@ -8,15 +8,7 @@
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
-import {
-  buildPass,
-  dependentsOf,
-  gather,
-  isObserving,
-  noResources,
-  usersOf,
-  type Resources,
-} from './context/build-pass.ts';
+import { buildPass, dependentsOf, gather, isObserving, usersOf, type Gathered } from './context/build-pass.ts';
 import type { Reason } from './kind/contract/reasons.ts';
 import type { Verdict, Step } from './kind/contract/step.ts';
 import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
@@ -74,11 +66,11 @@ export class Reconciler {
         'status.internal.journal cannot be parsed; remove this field once no call to the service is under way';
       return context.conclude({ is: 'stall', reason: 'JournalDamaged', message });
     }
-    const resources = await gather(stored, this.#parts);
-    if (!('verdict' in resources)) return takeSteps(context, resources);
+    const gathered = await gather(stored, this.#parts);
+    if (!('verdict' in gathered)) return takeSteps(context, gathered);
     context.inProcess.looks = false;
-    if (context.object.metadata.deletionTimestamp !== undefined) return this.#leave(context, resources.verdict);
-    return this.#holdUp(context, resources.verdict);
+    if (context.object.metadata.deletionTimestamp !== undefined) return this.#leave(context, gathered.verdict);
+    return this.#holdUp(context, gathered.verdict);
   }
 
   /**
@@ -164,7 +156,7 @@ export class Reconciler {
     const { accounts, objects } = this.#parts;
     const { kind, account: accountKey } = context.stored;
     const account = accounts.viewWithout(objects.get(accountKey), context.memory);
-    const step = kind.step(buildPass(context, nothingShown, { account, ...noResources }));
+    const step = kind.step(buildPass(context, nothingShown, account));
     if (step.is === 'release') return context.release(step.stays);
     if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
     return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
@@ -189,8 +181,8 @@ export class Reconciler {
    * this, they could not use the account after a restart of the operator.
    */
   async #serve(account: Stored): Promise<void> {
-    const resources = await gather(account, this.#parts);
-    const verdict = 'verdict' in resources ? resources.verdict : undefined;
+    const gathered = await gather(account, this.#parts);
+    const verdict = 'verdict' in gathered ? gathered.verdict : undefined;
     const message = 'the account is paused and was never Ready before';
     this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
@@ -210,15 +202,15 @@ export class Reconciler {
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
     const { stored, inProcess } = context;
-    const resources = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
-    if (resources === undefined || 'verdict' in resources || stored.spec.is !== 'valid') return undefined;
-    const { service } = resources.opened;
-    const account = this.#parts.accounts.view(resources.opened);
+    const gathered = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
+    if (gathered === undefined || 'verdict' in gathered || stored.spec.is !== 'valid') return undefined;
+    const { service } = gathered.opened;
+    const account = this.#parts.accounts.view(gathered.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
       const view = new RecordingView(service, inProcess.forced?.since);
       // Hide failed reads from the kind, so that it requests the reads again instead of reporting the failure.
       view.problem = () => undefined;
-      const pass = buildPass(context, view, { ...resources, account });
+      const pass = buildPass(context, view, account, gathered);
       // A deletion that has to wait has not begun in the service. So let the kind decide as if the object were not
       // being deleted.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
@@ -277,13 +269,13 @@ const silentReadMs = 45_000;
 type Next = Promise<Ended | undefined>;
 
 /** Takes steps until a step ends the reconcile. */
-async function takeSteps(context: ReconcileContext, resources: Resources): Promise<Ended> {
-  prepare(context, resources);
+async function takeSteps(context: ReconcileContext, gathered: Gathered): Promise<Ended> {
+  prepare(context, gathered);
   const { inProcess, parts } = context;
-  const { service } = resources.opened;
+  const { service } = gathered.opened;
   for (let count = 0; count < mostSteps; count += 1) {
     const view = new RecordingView(service, inProcess.forced?.since);
-    const pass = buildPass(context, view, { ...resources, account: parts.accounts.view(resources.opened) });
+    const pass = buildPass(context, view, parts.accounts.view(gathered.opened), gathered);
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
     // A list that began before the operator's own write looks as if somebody had reverted the write. So reconcile again
@@ -301,16 +293,16 @@ async function takeSteps(context: ReconcileContext, resources: Resources): Promi
   throw new Error(`bug: the reconcile of ${storedInWords(context.stored)} did not end in ${mostSteps} steps`);
 }
 
-function prepare(context: ReconcileContext, resources: Resources): void {
+function prepare(context: ReconcileContext, gathered: Gathered): void {
   const { inProcess, memory, object, parts, stored } = context;
-  const { endpoint, accountId } = resources.opened.service;
+  const { endpoint, accountId } = gathered.opened.service;
   // Bind the object to the account's new endpoint, which the account's owner has accepted. A one-time request stays
   // bound to the old endpoint.
   if (stored.kind.life === 'long' && memory.binding !== undefined && memory.binding.endpoint !== endpoint)
     context.remember({ binding: { endpoint, accountId } });
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const holders = isLeaving ? usersOf(parts, stored) : [];
-  inProcess.noteCircumstances(object, resources.opened, resources.referred, holders);
+  inProcess.noteCircumstances(object, gathered.opened, gathered.referred, holders);
   // While an object is paused or something that it needs is missing, it does not read the service. So start with new
   // reads. Also forget an earlier read that did not find the object, because only two consecutive reads of that kind
   // prove that the object is gone.

@@ -32,21 +32,15 @@ import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
-/**
- * The inputs of a decision about a Kubernetes object that do not come from the object itself: its account, its Secrets
- * and ConfigMaps, and the objects that it refers to.
- */
-type PassInput = Omit<Resources, 'opened'> & { readonly account: AccountView };
-
 /** Builds the pass (the inputs of one decision) from the current state of the reconcile. */
 export function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
-  given: PassInput,
+  account: AccountView,
+  gathered: Omit<Gathered, 'opened'> = nothingGathered,
 ): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;
-  const { account } = given;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
   // `newSince` is the time at which this process first saw the object. With it the kind may assume that no create call was
@@ -59,9 +53,9 @@ export function buildPass<Seen extends View>(
     memory,
     account,
     view,
-    referred: (kind, name) => given.referred.get(`${kind}/${name}`),
-    secret: (name, field) => given.secrets.get(`${name}/${field}`),
-    configMap: (name, field) => given.configMaps.get(`${name}/${field}`),
+    referred: (kind, name) => gathered.referred.get(`${kind}/${name}`),
+    secret: (name, field) => gathered.secrets.get(`${name}/${field}`),
+    configMap: (name, field) => gathered.configMaps.get(`${name}/${field}`),
     inAccount: (kind) => inAccount(parts, stored, kind),
     related: (kind, id) => claiming(parts, stored, kind, id).map((other) => relation(other)),
     ...(settings.powers !== undefined && { powers: settings.powers }),
@@ -111,7 +105,7 @@ function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' 
  * Everything that an object needs from outside: its open account, and the Secrets, ConfigMaps and objects that its spec
  * names.
  */
-export interface Resources {
+export interface Gathered {
   readonly opened: OpenAccount;
   readonly secrets: ReadonlyMap<string, Secret>;
   readonly configMaps: ReadonlyMap<string, string>;
@@ -119,7 +113,7 @@ export interface Resources {
 }
 
 /** Empty maps, for a decision that needs no Secrets, ConfigMaps or referred objects. */
-export const noResources = {
+const nothingGathered = {
   secrets: new Map<string, never>(),
   configMaps: new Map<string, never>(),
   referred: new Map<string, never>(),
@@ -142,7 +136,7 @@ export async function gather(
   stored: Stored,
   parts: EngineParts,
   to: 'act' | 'look' = 'act',
-): Promise<Resources | Unready> {
+): Promise<Gathered | Unready> {
   const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
   const mayLack = isLeaving || to === 'look';
   const { references = [], ...texts } = stored.needs;
