@@ -77,7 +77,7 @@ export function buildPass<Seen extends View>(
     takeOverMs: Math.max(0, parts.takeOverEndsAt() - now.monotonic),
     horizonMs: settings.horizonMs,
     callMs: settings.callMs,
-    marker: inProcess.mark(key, account),
+    mark: inProcess.mark(key, account),
     print: (value) => key.print(value),
     contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,

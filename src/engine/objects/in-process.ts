@@ -101,7 +101,7 @@ export class InProcess {
   readonly #uid: string;
   #journalSeen: (Moment & { readonly entry: string }) | undefined;
   /** The ownership mark of the object, with the account for which the mark was computed. */
-  #marker: { readonly where: string; readonly text: string } | undefined;
+  #mark: { readonly where: string; readonly text: string } | undefined;
   /**
    * A string made of everything, apart from the request itself, that may affect whether a retry of the failed call
    * succeeds. When this string changes, the backoff ends. See `noteCircumstances`.
@@ -153,10 +153,10 @@ export class InProcess {
   }
 
   /** Returns the ownership mark of the object in an account. The mark is computed only once. */
-  mark(key: Pick<OperatorKey, 'marker'>, { endpoint, accountId }: ServicePlace): string {
+  mark(key: Pick<OperatorKey, 'mark'>, { endpoint, accountId }: ServicePlace): string {
     const where = `${endpoint}|${accountId}`;
-    if (this.#marker?.where !== where) this.#marker = { where, text: key.marker(endpoint, accountId, this.#uid) };
-    return this.#marker.text;
+    if (this.#mark?.where !== where) this.#mark = { where, text: key.mark(endpoint, accountId, this.#uid) };
+    return this.#mark.text;
   }
 
   // ---- contested fields: fields that both the operator and somebody else keep changing ----

@@ -29,7 +29,7 @@ type AlertBody = Parameters<typeof postAppEnvAlert>[0];
  * Matches the operator's mark only at the end of a description, because the user's text before it may contain a copied
  * mark. The mark identifies the resource that created the alert.
  */
-const markerForm = /apphosting:[a-z2-7]{16}$/;
+const markForm = /apphosting:[a-z2-7]{16}$/;
 
 /**
  * Returns the id of the alert's environment. While it is not known whether a request created the alert, returns the
@@ -59,9 +59,9 @@ function contactPointIds(pass: AlertPass): readonly string[] {
  * Returns the description to send: the user's text and, if this resource created the alert, the mark that identifies this
  * resource.
  */
-function descriptionOf({ spec, memory, marker }: AlertPass): string | undefined {
+function descriptionOf({ spec, memory, mark }: AlertPass): string | undefined {
   if (memory.ownership === 'Adopted') return spec.description;
-  return spec.description === undefined ? marker : `${spec.description}\n\n${marker}`;
+  return spec.description === undefined ? mark : `${spec.description}\n\n${mark}`;
 }
 
 /**
@@ -106,7 +106,7 @@ const plan: ObjectPlan<MetricAlertSpec, MetricAlertFacts, AlertItem> = {
   placeOf: (pass) => ({ list: appEnvsOf(pass.account.accountId), id: environmentOf(pass) }),
   ...byName({ onDelete: undefined, onMissing: 'Recreate' }),
   accountOf: (item) => item.accountId,
-  markerOf: (item) => item.description?.trimEnd().match(markerForm)?.[0],
+  markOf: (item) => item.description?.trimEnd().match(markForm)?.[0],
   admit: (pass) => misplaced(pass) ?? unmeasured(pass),
   namesInCalls: contactPoints,
 
@@ -223,7 +223,7 @@ export const metricAlert = defineKind<MetricAlertSpec, MetricAlertFacts>({
     read: (item) => {
       // The cast is safe: every list of alerts holds items of this type.
       const alert = item as AlertItem;
-      return { mark: plan.markerOf?.(alert), name: alert.name };
+      return { mark: plan.markOf?.(alert), name: alert.name };
     },
   },
   claims: ({ externalId }) => (externalId === undefined ? [] : [externalId]),

@@ -63,7 +63,7 @@ describe('an account', () => {
 
   it('leaves the marks of other operators alone', async () => {
     const world = await aUsedAccount();
-    const theirs = new OperatorKey(new Secret('a key of somebody else')).marker('127.0.0.1:8088', 'acc_demo', 'uid');
+    const theirs = new OperatorKey(new Secret('a key of somebody else')).mark('127.0.0.1:8088', 'acc_demo', 'uid');
     const { externalId: contactPointId } = statusOf(world, 'ContactPoint', 'ops') as { externalId: string };
     await world.request('POST', '/app-env/alert', {
       appEnvId: 'env_web_prod',

@@ -156,7 +156,7 @@ export function aPass(
     takeOverMs: 0,
     horizonMs: 120_000,
     callMs: 30_000,
-    marker: 'apphosting:aaaaaaaaaaaaaaaa',
+    mark: 'apphosting:aaaaaaaaaaaaaaaa',
     print: (value) => `key:${JSON.stringify(value)}`,
     contested: new Set(),
     wallMs: wallStart + 1_000,

@@ -90,7 +90,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     takeOverMs: 0,
     horizonMs: 120_000,
     callMs: 30_000,
-    marker: 'apphosting:aaaaaaaaaaaaaaaa',
+    mark: 'apphosting:aaaaaaaaaaaaaaaa',
     print,
     contested: new Set(),
     wallMs: 1_767_225_600_000,

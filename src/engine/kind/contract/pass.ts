@@ -270,7 +270,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    * The ownership mark of this resource: `apphosting:` and 16 characters. It is stored in the object in the service, to
    * recognise the object as created by this resource.
    */
-  readonly marker: string;
+  readonly mark: string;
   /**
    * Removes the account's credential from a text. Call this function before the text is cut, because the function does
    * not recognise a part of the credential. If this function is absent, there is no credential to remove.

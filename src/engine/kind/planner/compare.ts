@@ -458,13 +458,14 @@ export class OperatorKey {
    * Returns the ownership mark of one object in one account: `apphosting:` and 16 characters. The last four characters
    * are a checksum, which proves that the mark was made with this key.
    */
-  marker(endpoint: string, accountId: string, uid: string): string {
+  mark(endpoint: string, accountId: string, uid: string): string {
+    // The word `marker` must stay: without it, the operator would not recognise the marks that exist already.
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
   }
 
   /** True when the operator's key made this ownership mark. */
-  isOwn(marker: string): boolean {
-    return this.#signed(marker.slice(0, 'apphosting:'.length + nameLength)) === marker;
+  isOwn(mark: string): boolean {
+    return this.#signed(mark.slice(0, 'apphosting:'.length + nameLength)) === mark;
   }
 
   #signed(name: string): string {

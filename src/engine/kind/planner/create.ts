@@ -96,7 +96,7 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
  * new resources.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
-  return plan.markerOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
+  return plan.markOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
 }
 
 /**
@@ -207,7 +207,7 @@ export function bind(pass: Pass, id: string, ownership: Ownership): Step<never> 
 
 /** True when an object in the service carries the ownership mark of this resource. */
 export function isMarked(plan: ObjectPlan, pass: Pass, item: unknown): boolean {
-  return plan.markerOf !== undefined && plan.markerOf(item) === pass.marker;
+  return plan.markOf !== undefined && plan.markOf(item) === pass.mark;
 }
 
 /**
@@ -283,7 +283,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
   // If the operator's key was lost since the call, the ownership mark of the created object is unknown. Then the object
   // is recognised by its name and creation time, as for kinds without marks.
-  const byMark = plan.markerOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
+  const byMark = plan.markOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );

@@ -66,7 +66,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * Returns the ownership mark in an item. The mark says which resource created the object. A kind whose objects have
    * no field for a mark does not have this function.
    */
-  markerOf?(item: Item): string | undefined;
+  markOf?(item: Item): string | undefined;
   lifecycle(spec: Spec): Lifecycle;
   externalId(spec: Spec): string | undefined;
   /**

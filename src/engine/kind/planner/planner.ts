@@ -355,7 +355,7 @@ function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
   const { create } = pass.memory.journal ?? {};
   if (create === undefined || item === undefined || create.excluded.includes(id)) return false;
-  return plan.markerOf === undefined ? isSameName(plan.nameOf(item), create.name) : isMarked(plan, pass, item);
+  return plan.markOf === undefined ? isSameName(plan.nameOf(item), create.name) : isMarked(plan, pass, item);
 }
 
 /**

@@ -53,7 +53,7 @@ function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
  * because the id in status may have been lost. Without such an object, removes the finalizer.
  */
 function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
-  if (plan.markerOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };
+  if (plan.markOf === undefined || !pass.subject.held || plan.placeOf?.(pass).id === '') return { is: 'release' };
   const list = plan.list(pass);
   const snapshot = pass.view.all(list);
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {

@@ -30,7 +30,7 @@ export const materials: readonly string[] = [
 
 /** What nobody can know before it is sent. */
 const madeUp: readonly (readonly [RegExp, string])[] = [
-  [/apphosting:[a-z2-7]{16}/g, '{marker}'],
+  [/apphosting:[a-z2-7]{16}/g, '{mark}'],
   [/"requestId":"[^"]*"/g, '"requestId":"{requestId}"'],
   [/"expectedGeneration":\d+/g, '"expectedGeneration":"{generation}"'],
 ];

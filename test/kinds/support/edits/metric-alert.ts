@@ -95,8 +95,8 @@ export const metricAlertEdits: Edits = {
     {
       field: 'description',
       before: { ...alert, description: 'one' },
-      changed: { to: { ...alert, description: 'two' }, comes: patch({ description: 'two\n\n{marker}' }) },
-      removed: { comes: patch({ description: '{marker}' }) },
+      changed: { to: { ...alert, description: 'two' }, comes: patch({ description: 'two\n\n{mark}' }) },
+      removed: { comes: patch({ description: '{mark}' }) },
     },
     row('metric', ['cpu_percent', 'memory_percent']),
     row('operator', ['GreaterThan', 'LessThan'], undefined, 'lt'),
