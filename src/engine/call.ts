@@ -77,7 +77,7 @@ export class OutgoingCall {
    */
   readonly #note: Notes | undefined;
   /** The fingerprint of the request, by which a repeated call is recognised. */
-  readonly #digest: string;
+  readonly #fingerprint: string;
   /** Monotonic time at which the call counts as ended, with or without a response. */
   readonly #deadline: number;
   #isLate = false;
@@ -87,7 +87,7 @@ export class OutgoingCall {
     this.#pass = pass;
     this.#call = call;
     this.#note = note;
-    this.#digest = requestDigest(pass.print, call.request);
+    this.#fingerprint = fingerprintOf(pass.fingerprint, call.request);
     this.#deadline = pass.monotonicMs + pass.callMs;
   }
 
@@ -95,11 +95,11 @@ export class OutgoingCall {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const refusedBefore = inProcess.backedOff(this.#digest, monotonicMs);
+    const refusedBefore = inProcess.backedOff(this.#fingerprint, monotonicMs);
     const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
     const held = isFree ? undefined : refusedBefore;
-    const isTooEarly = inProcess.isSeenTooEarly(this.#digest, monotonicMs);
+    const isTooEarly = inProcess.isSeenTooEarly(this.#fingerprint, monotonicMs);
     if (held !== undefined)
       return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
     if (isTooEarly) {
@@ -140,7 +140,7 @@ export class OutgoingCall {
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
     if ('reason' in service) {
       const message = `${this.#call.words}: ${service.message}`;
-      return this.#failed({ is: 'wait', ...service, message }, this.#digest);
+      return this.#failed({ is: 'wait', ...service, message }, this.#fingerprint);
     }
     const waitMs = service.waitMs(this.#call.urgency);
     if (waitMs > Math.min(shortPauseMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
@@ -173,7 +173,7 @@ export class OutgoingCall {
     const before = this.#rememberedBefore();
     if (!(await this.#journal())) return { is: 'overtaken' };
     const unproven = await this.#prove(service);
-    if (unproven !== undefined) return this.#failed(unproven, this.#digest);
+    if (unproven !== undefined) return this.#failed(unproven, this.#fingerprint);
     if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
       return { is: 'quiet', againInMs: 1_000 };
     if (this.#note !== undefined) context.inProcess.notes = this.#note;
@@ -257,9 +257,9 @@ export class OutgoingCall {
     if (opened === undefined) return false;
     const view = new RecordingView(opened.service, inProcess.forced?.since);
     const now = buildPass(this.#context, view, parts.accounts.view(opened));
-    const { notes, askedAt, journalSeen, secret, configMap, referred, print } = this.#pass;
+    const { notes, askedAt, journalSeen, secret, configMap, referred, fingerprint } = this.#pass;
     const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
-    return step.is === 'call' && requestDigest(print, step.call.request) === this.#digest;
+    return step.is === 'call' && fingerprintOf(fingerprint, step.call.request) === this.#fingerprint;
   }
 
   /** Removes the journal entry of a call that was not sent. */
@@ -274,17 +274,17 @@ export class OutgoingCall {
   }
 
   /** Ends the reconcile with a failure. The call is sent again after a pause that grows with each failure. */
-  #failed(verdict: Verdict, digest: string | undefined): Performed {
-    return { is: 'said', verdict, againInMs: this.#backOff(verdict, digest, false) };
+  #failed(verdict: Verdict, fingerprint: string | undefined): Performed {
+    return { is: 'said', verdict, againInMs: this.#backOff(verdict, fingerprint, false) };
   }
 
   /**
-   * Starts the backoff of the call with this digest, and returns the pause. Without a digest, the object's next call
+   * Starts the backoff of the call with this fingerprint, and returns the pause. Without one, the object's next call
    * must wait, whatever it is.
    */
-  #backOff(verdict: Verdict, digest: string | undefined, isNo: boolean): number {
+  #backOff(verdict: Verdict, fingerprint: string | undefined, isNo: boolean): number {
     const { parts, inProcess } = this.#context;
-    return inProcess.backOff({ digest, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
+    return inProcess.backOff({ fingerprint, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
   }
 
   /** Updates memory and status according to the outcome of the call: carried out, unknown, or not carried out. */
@@ -314,10 +314,10 @@ export class OutgoingCall {
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // After a resumed call, start the backoff under the digest in the journal entry. If the entry is removed later,
-      // the call starts anew with the digest of the entry, and its backoff must be found by that digest.
+      // After a resumed call, start the backoff under the fingerprint in the journal entry. If the entry is removed later,
+      // the call starts anew with the fingerprint in the entry, and its backoff must be found by that fingerprint.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
-      if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#digest, true);
+      if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#fingerprint, true);
       context.remember(meaning.remember);
       const isWritten = meaning.remember?.journal === undefined || (await context.write());
       return isWritten ? { is: 'on' } : { is: 'overtaken' };
@@ -332,14 +332,14 @@ export class OutgoingCall {
     const id = verdict.remember?.id;
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
-    // If the response contained a new id, the next request will contain that id, so its digest is not known yet.
-    // Without a digest, the backoff applies to the next request, whatever it is.
-    const digest = isIdentified ? undefined : this.#digest;
+    // If the response contained a new id, the next request will contain that id, so its fingerprint is not known yet.
+    // Without one, the backoff applies to the next request, whatever it is.
+    const fingerprint = isIdentified ? undefined : this.#fingerprint;
     if (retry === 'asSaid') {
-      this.#backOff(verdict, digest, true);
+      this.#backOff(verdict, fingerprint, true);
       return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
     }
-    return this.#failed(verdict, digest);
+    return this.#failed(verdict, fingerprint);
   }
 
   /**
@@ -371,8 +371,8 @@ export class OutgoingCall {
 }
 
 /** Returns the fingerprint of a request. Equal requests have equal fingerprints. */
-function requestDigest(print: (value: Json) => string, { path, body }: Request): string {
-  return print([path, body ?? null]);
+function fingerprintOf(fingerprint: (value: Json) => string, { path, body }: Request): string {
+  return fingerprint([path, body ?? null]);
 }
 
 /**

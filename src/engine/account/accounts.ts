@@ -39,7 +39,7 @@ export interface OpenAccount {
    * Undefined for an account without this field.
    */
   readonly dangerous: Service | Closed | undefined;
-  readonly print: string;
+  readonly fingerprint: string;
   readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
   /**
@@ -128,10 +128,11 @@ export class Accounts {
     if ('reason' in settings) return settings;
     if (lastToken === undefined) this.#last.set(stored.key, { settings, goneAt: undefined });
     const special = await dangerousSettingsOf(stored, settings, this.#options);
-    const print = this.#options.key.print([printable(settings), special === undefined ? null : printable(special)]);
+    const { key } = this.#options;
+    const fingerprint = key.fingerprint([printable(settings), special === undefined ? null : printable(special)]);
     const known = this.#opened.get(stored.key);
     const spec = specOf(stored);
-    if (known !== undefined && known.print === print) {
+    if (known !== undefined && known.fingerprint === fingerprint) {
       return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
     // Open the new connection before closing the old one. Connections with the same token share what is known of a pause
@@ -142,7 +143,7 @@ export class Accounts {
     const opened: OpenAccount = {
       service,
       dangerous,
-      print,
+      fingerprint,
       spec,
       scope: stored.kind.scope,
       lastTokenUntil: lastToken?.until,

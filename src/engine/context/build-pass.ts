@@ -78,7 +78,7 @@ export function buildPass<Seen extends View>(
     horizonMs: settings.horizonMs,
     callMs: settings.callMs,
     mark: inProcess.mark(key, account),
-    print: (value) => key.print(value),
+    fingerprint: (value) => key.fingerprint(value),
     contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),
     wallMs: now.wall,
     monotonicMs: now.monotonic,

@@ -26,7 +26,7 @@ interface FailedCall {
    * The fingerprint of the request that has to wait. Usually this is the failed request. If its response contained an
    * id, the next request will contain that id; then the fingerprint is undefined until that request is known.
    */
-  readonly digest: string | undefined;
+  readonly fingerprint: string | undefined;
   readonly at: number;
   /** True when the service refused the call; false when the call failed or its outcome is unknown. */
   readonly isNo: boolean;
@@ -259,14 +259,14 @@ export class InProcess {
   }
 
   /** Returns the earlier failure because of which this call still has to wait; undefined when the call may be sent. */
-  backedOff(digest: string, now: number): FailedCall | undefined {
+  backedOff(fingerprint: string, now: number): FailedCall | undefined {
     const { failedCall, forced } = this;
-    if (failedCall === undefined || (failedCall.digest ?? digest) !== digest || now >= failedCall.until)
+    if (failedCall === undefined || (failedCall.fingerprint ?? fingerprint) !== fingerprint || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // The digest was undefined until now if the response to the failed call contained an id, because the next request
-    // contains that id. That next request is known now and has to wait too, so store its digest.
-    this.failedCall = { ...failedCall, digest };
+    // The fingerprint was undefined until now if the response to the failed call contained an id, because the next request
+    // contains that id. That next request is known now and has to wait too, so store its fingerprint.
+    this.failedCall = { ...failedCall, fingerprint };
     return failedCall;
   }
 
@@ -274,9 +274,9 @@ export class InProcess {
    * True when the backoff of the call is over, but the kind decided on the call with data that was read before the
    * backoff ended. The service must then be read again before the call is sent.
    */
-  isSeenTooEarly(digest: string, now: number): boolean {
+  isSeenTooEarly(fingerprint: string, now: number): boolean {
     const { failedCall, askedAt } = this;
-    if (failedCall === undefined || failedCall.digest !== digest || now < failedCall.until) return false;
+    if (failedCall === undefined || failedCall.fingerprint !== fingerprint || now < failedCall.until) return false;
     return askedAt !== undefined && askedAt < failedCall.until;
   }
 
@@ -286,7 +286,7 @@ export class InProcess {
    */
   noteCircumstances(
     { metadata }: KubeObject,
-    opened: { readonly print: string },
+    { fingerprint }: { readonly fingerprint: string },
     referred: ReadonlyMap<string, Referred>,
     holders: readonly string[],
   ): void {
@@ -296,7 +296,7 @@ export class InProcess {
     );
     const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
     const { generation, deletionTimestamp } = metadata;
-    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, opened.print, references, holders]);
+    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, fingerprint, references, holders]);
     if (this.#circumstances !== circumstances) this.wentWell();
     this.#circumstances = circumstances;
   }

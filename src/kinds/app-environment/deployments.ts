@@ -62,8 +62,8 @@ export interface DeploymentAction {
   readonly operation: 'deploy-image' | 'build' | 'rollback' | AskedCall;
   readonly words: string;
   readonly request: Request;
-  /** A keyed hash of the call. A later reconcile compares it to tell whether the spec still asks for the same call. */
-  readonly digest: string;
+  /** The fingerprint of the call. A later reconcile compares it to tell whether the spec still asks for the same call. */
+  readonly fingerprint: string;
   /** Names of the fields that the call sends and the service never shows. Status keeps fingerprints of their values. */
   readonly carries: readonly string[];
   readonly done: (how: Done) => Remembered;
@@ -145,11 +145,11 @@ function overtaken(pass: EnvironmentPass): Remembered {
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // The digest identifies the call, and includes the value of the redeploy annotation. So after the operator has
+  // The fingerprint identifies the call, and includes the value of the redeploy annotation. So after the operator has
   // stopped trying a deployment, a new value of the annotation makes it send the deployment again.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
-  const digest = pass.print([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
-  const common = { digest, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
+  const fingerprint = pass.fingerprint([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
+  const common = { fingerprint, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
   if (deploy?.image !== undefined) {
     const { image } = deploy;
     const request = postAppEnvDeployImage({ appEnvId, image, ...carriedFields(pass) });
@@ -184,7 +184,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
     operation: asked,
     words: `${words} (annotation ${askedBy[asked]}: ${token})`,
     request,
-    digest: pass.print(contentId === undefined ? token : [token, contentId]),
+    fingerprint: pass.fingerprint(contentId === undefined ? token : [token, contentId]),
     carries: [],
     done: (how) => {
       if (saysFailed(how.body)) return inVainFor(pass, asked, 'Failed');
@@ -199,7 +199,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
  * value.
  */
 function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
-  return { applied: recordEnd(pass.memory.applied, asked, pass.print(tokenOf(pass, asked) ?? ''), how) };
+  return { applied: recordEnd(pass.memory.applied, asked, pass.fingerprint(tokenOf(pass, asked) ?? ''), how) };
 }
 
 /** Returns the status fields to write after a rollback to the previous version. */
@@ -221,7 +221,7 @@ export function isDue(pass: EnvironmentPass, asked: AskedCall): boolean {
  */
 export function endedWithoutEffect(pass: EnvironmentPass, asked: AskedCall): CallEnd | undefined {
   const token = openToken(pass, asked);
-  return token === undefined ? undefined : endOf(pass, asked, pass.print(token));
+  return token === undefined ? undefined : endOf(pass, asked, pass.fingerprint(token));
 }
 
 const handledFields = { redeploy: 'lastHandledRedeployAt', rollBack: 'lastHandledRollBackAt' } as const;
@@ -349,8 +349,8 @@ function statusAndTime({ status = '', updatedAtMs }: AppEnvItem): string {
  * call was found to be carried out, or that two identical calls with unknown outcomes had no visible effect.
  */
 export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentAction): EnvironmentStep {
-  const { operation, words: task, request, digest, done, carries } = action;
-  const loss = endOf(pass, 'lost', digest);
+  const { operation, words: task, request, fingerprint, done, carries } = action;
+  const loss = endOf(pass, 'lost', fingerprint);
   const { wallMs: atMs } = pass;
   if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
   if (loss === 'twice') return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: mostAttempts }) };
@@ -367,7 +367,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
       request,
       words: `${task} in environment "${item.name}"`,
       urgency: 'edit',
-      journal: { operation, attempt, digest, before: statusAndTime(item) },
+      journal: { operation, attempt, digest: fingerprint, before: statusAndTime(item) },
       whileInFlight: { applied: appliedInFlight(pass, carries) },
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
@@ -511,7 +511,7 @@ function actionOf(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem):
   if (!isAsked(operation) && revisionOf(pass.spec) === undefined) return undefined;
   const { appEnvId } = item;
   const action = isAsked(operation) ? askedFor(pass, operation, appEnvId) : deployment(pass, appEnvId);
-  return action.operation === entry.operation && action.digest === entry.digest ? action : undefined;
+  return action.operation === entry.operation && action.fingerprint === entry.digest ? action : undefined;
 }
 
 function isAsked(operation: string): operation is AskedCall {

@@ -74,7 +74,7 @@ function printsIn({ memory }: EnvironmentPass): Prints {
 
 /** True if the field was last sent with this value, as its fingerprint shows. */
 function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
-  return stateOfHidden(pass, field, pass.print(value)) !== 'unsent';
+  return stateOfHidden(pass, field, pass.fingerprint(value)) !== 'unsent';
 }
 
 /**
@@ -95,7 +95,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;
   const value = deployValue(spec);
   const asApplied = { ...pass, subject: { ...subject, generation: memory.applied?.generation ?? subject.generation } };
-  const isForeign = stateOfHidden(asApplied, 'deploy', pass.print(value)) === 'unknownKey';
+  const isForeign = stateOfHidden(asApplied, 'deploy', pass.fingerprint(value)) === 'unknownKey';
   return isKnown(pass, 'deploy', value, mayAssume) || (isForeign && memory.facts.deploy?.revision === revisionOf(spec));
 }
 
@@ -135,7 +135,8 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
-  return Object.fromEntries(Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.print(value)]));
+  const rows = Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.fingerprint(value)]);
+  return Object.fromEntries(rows);
 }
 
 /**
@@ -169,7 +170,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
 export function appliedInVain(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
-  const failed = pass.print(wishOf(pass));
+  const failed = pass.fingerprint(wishOf(pass));
   return { generation: pass.subject.generation, prints: fitting(pass, { ...known, failed }) };
 }
 
@@ -199,15 +200,15 @@ type Ended = 'lost' | AskedCall;
  * Records how the call with this fingerprint ended. If the operator later loses the key that makes fingerprints, it no
  * longer recognises the call, and may send it again. Sending a call twice is better than never sending it.
  */
-export function recordEnd(applied: Applied, ended: Ended, digest: string, end: CallEnd): Applied {
+export function recordEnd(applied: Applied, ended: Ended, fingerprint: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
-  return { generation, prints: { ...prints, [ended]: `${end} ${digest}` } };
+  return { generation, prints: { ...prints, [ended]: `${end} ${fingerprint}` } };
 }
 
 /** Returns how the call with this fingerprint ended; undefined if status has no record of the end. */
-export function endOf(pass: EnvironmentPass, ended: Ended, digest: string): CallEnd | undefined {
+export function endOf(pass: EnvironmentPass, ended: Ended, fingerprint: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
-  return of === digest ? (end as CallEnd) : undefined;
+  return of === fingerprint ? (end as CallEnd) : undefined;
 }
 
 /**
@@ -237,13 +238,13 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
       .filter((name) => known[name] !== undefined && isSent(pass, name, value))
-      .map((name) => [name, pass.print(value)]),
+      .map((name) => [name, pass.fingerprint(value)]),
   );
   const { powerState } = pass.spec;
   const isThere = powerState !== undefined && (powerState === state || isPowerSet(pass, powerState));
   return {
     generation: isWhole ? pass.subject.generation : (pass.memory.applied?.generation ?? -1),
-    prints: { ...known, ...Object.fromEntries(again), ...(isThere && { powerState: pass.print(powerState) }) },
+    prints: { ...known, ...Object.fromEntries(again), ...(isThere && { powerState: pass.fingerprint(powerState) }) },
   };
 }
 

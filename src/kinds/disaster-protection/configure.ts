@@ -106,7 +106,7 @@ export function configure(
     journal: {
       operation: 'configure',
       attempt: pass.spec.enrollment ?? 1,
-      digest: pass.print({ ...item }),
+      digest: pass.fingerprint({ ...item }),
       requestId,
       payload: JSON.stringify(body),
       create: {

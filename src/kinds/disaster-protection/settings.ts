@@ -1,6 +1,6 @@
 /** Compares the spec of a DisasterProtection with the service, and builds the settings that a configure call sends. */
 import { definedIn, type Json } from '../../base/json.ts';
-import { sameValue, statusText } from '../../engine/kind/planner/compare.ts';
+import { printsOf, sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -156,9 +156,8 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
   const stated = desiredOf(pass);
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
   const said = isToday ? stated : Object.entries(written);
-  const prints = said.flatMap(([field, value]) => (value === undefined ? [] : [[field, pass.print(value)] as const]));
   const generation = isToday ? pass.subject.generation : (pass.memory.applied?.generation ?? -1);
-  return { generation, prints: Object.fromEntries(prints) };
+  return { generation, prints: printsOf(pass, Object.fromEntries(said)) };
 }
 
 /**
@@ -185,11 +184,11 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
   for (const [field, wanted] of desiredOf(pass)) {
     const seen = observed[field];
     if (seen === undefined) {
-      const print = pass.print(wanted);
-      prints[field] = print;
+      const fingerprint = pass.fingerprint(wanted);
+      prints[field] = fingerprint;
       const recorded = pass.memory.applied;
       const unchanged = recorded?.generation === pass.subject.generation;
-      if (recorded?.prints[field] !== print && !unchanged) unsent.push(field);
+      if (recorded?.prints[field] !== fingerprint && !unchanged) unsent.push(field);
     } else if (!sameValue(wanted, seen)) {
       differing.push(field);
       drift.push({ field, desired: statusText(wanted, false), observed: statusText(seen, false) });

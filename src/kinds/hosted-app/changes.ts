@@ -219,7 +219,7 @@ function unseenOf(changed: Fields, pass: AppPass): Fields {
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;
   if (Object.keys(unseen).length === 0) return facts;
-  return { ...facts, applyInDoubt: { digest: pass.print(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
+  return { ...facts, applyInDoubt: { digest: pass.fingerprint(definedIn(unseen)), calls: callsOf(unseen, pass) + 1 } };
 }
 
 /** Stalls if the same change was sent twice with `applyImmediately`, and both outcomes are unknown. */
@@ -233,5 +233,5 @@ function sentOften(unseen: Fields, pass: AppPass): AppStep | undefined {
 function callsOf(unseen: Fields, pass: AppPass): number {
   const { applyInDoubt } = pass.memory.facts;
   if (applyInDoubt === undefined || Object.keys(unseen).length === 0) return 0;
-  return applyInDoubt.digest === pass.print(definedIn(unseen)) ? applyInDoubt.calls : 0;
+  return applyInDoubt.digest === pass.fingerprint(definedIn(unseen)) ? applyInDoubt.calls : 0;
 }

@@ -408,7 +408,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
   return {
     operation: plan.operation,
     attempt: 1,
-    digest: pass.print({ ...body }),
+    digest: pass.fingerprint({ ...body }),
     ...(body.requestId !== undefined && { requestId: body.requestId }),
     payload: JSON.stringify(body),
     create: {

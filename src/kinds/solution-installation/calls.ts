@@ -105,7 +105,7 @@ export function create(pass: SolutionPass, attempt: number): SolutionStep {
   if (there.length > 0) return alreadyExists(pass, there);
   const excluded = before ?? similar.map(({ appId }) => appId).slice(0, mostExcluded);
   const call = installing(pass);
-  const digest = pass.print(call.request.body ?? null);
+  const digest = pass.fingerprint(call.request.body ?? null);
   const intent = { collection, name: spec.appName, excluded, ...serviceTimeOf(snapshot) };
   const journal = { operation: 'install', attempt, digest, create: intent };
   return { is: 'call', call: { ...call, journal } };
@@ -225,7 +225,7 @@ export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionS
     }
     const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
     if (unread !== undefined) return unread;
-    const isAsSent = entry.digest === pass.print(installing(pass).request.body ?? null);
+    const isAsSent = entry.digest === pass.fingerprint(installing(pass).request.body ?? null);
     const components = isAsSent ? presumed(pass, entry, traces) : undefined;
     if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
   }
@@ -287,7 +287,7 @@ export function install(pass: SolutionPass): SolutionStep {
  */
 export function upgrade(pass: SolutionPass): SolutionStep {
   const call = installing(pass);
-  const digest = pass.print(call.request.body ?? null);
+  const digest = pass.fingerprint(call.request.body ?? null);
   const doubts = doubtsOf(pass, digest);
   if (doubts === mostUpgrades) {
     const message = `${call.words}: the outcome of two attempts is not known, and the service does not show which image runs; to try again, change agentImage in spec.inputs`;
@@ -303,14 +303,14 @@ export function upgrade(pass: SolutionPass): SolutionStep {
  * the fingerprint of every image. It is made from the upgrade in question and the number of times that this upgrade was
  * sent.
  */
-function printOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
-  return pass.print(['in doubt', attempt, digest]);
+function fingerprintOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
+  return pass.fingerprint(['in doubt', attempt, digest]);
 }
 
 /** Returns how often this upgrade was sent with an unknown outcome. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
   const last = pass.memory.applied?.prints[agentImage];
-  return [1, mostUpgrades].find((attempt) => last === printOfDoubt(pass, { attempt, digest })) ?? 0;
+  return [1, mostUpgrades].find((attempt) => last === fingerprintOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
 /** Handles an upgrade whose outcome is unknown. Nothing is sent while that upgrade request may still arrive. */
@@ -330,7 +330,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
   const { generation = -1, prints = {} } = memory.applied ?? {};
-  const applied = { generation, prints: { ...prints, [agentImage]: printOfDoubt(pass, entry) } };
+  const applied = { generation, prints: { ...prints, [agentImage]: fingerprintOfDoubt(pass, entry) } };
   return { is: 'again', remember: { journal: undefined, applied } };
 }
 

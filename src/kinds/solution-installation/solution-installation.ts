@@ -83,7 +83,7 @@ function keep(pass: SolutionPass): SolutionStep {
   const { memory, spec } = pass;
   const wanted = Object.entries(wantedOf(pass));
   const changed = wanted
-    .filter(([field, value]) => stateOfHidden(pass, field, pass.print(value)) === 'unsent')
+    .filter(([field, value]) => stateOfHidden(pass, field, pass.fingerprint(value)) === 'unsent')
     .map(([field]) => field);
   const fixed = [...changed, ...Object.keys(leftPrints(pass))].filter((field) => field !== 'inputs.agentImage');
   if (fixed.length > 0) {

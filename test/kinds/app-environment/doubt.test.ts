@@ -3,7 +3,7 @@ import { appEnvironment } from '../../../src/kinds/app-environment/app-environme
 import type { Call, JournalEntry, Memory } from '../../../src/engine/kind/contract/step.ts';
 import type { AppEnvironmentFacts } from '../../../src/kinds/app-environment/schema.ts';
 import { byId, deployed, fresh, list, oneSent, shown, type Row } from '../support/environments.ts';
-import { aPass, callIn, inShort, print, settledStep, shows } from '../support/pass.ts';
+import { aPass, callIn, inShort, fingerprint, settledStep, shows } from '../support/pass.ts';
 
 const second: Partial<Memory<AppEnvironmentFacts>> = deployed(oneSent);
 const spec2 = { ...byId, deploy: { image: 'r/x:2' } };
@@ -17,7 +17,7 @@ function entry(change: Partial<JournalEntry> = {}): JournalEntry {
     accountId: 'acc_1',
     startedAt,
     deadlineSeconds: 30,
-    digest: print([{ image: 'r/x:2' }, {}, false, '']),
+    digest: fingerprint([{ image: 'r/x:2' }, {}, false, '']),
     before: '100 running',
     ...change,
   };
@@ -184,7 +184,7 @@ const doubts: readonly Row[] = [
   },
   {
     because: 'a redeployment was given up, and another image is wanted by now',
-    memory: { ...second, journal: entry({ operation: 'redeploy', attempt: 2, digest: print('b') }) },
+    memory: { ...second, journal: entry({ operation: 'redeploy', attempt: 2, digest: fingerprint('b') }) },
     subject: { annotations: { 'apphosting.dev/redeploy-at': 'b' } },
     shown: shown({}, 190_000),
     spec: spec2,

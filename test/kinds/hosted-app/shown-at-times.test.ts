@@ -4,7 +4,7 @@ import { appsOf, type AppRecord } from '../../../src/hosting/requests.ts';
 import { hostedApp } from '../../../src/kinds/hosted-app/hosted-app.ts';
 import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
 import { bound, git, presets, shownApp, source } from '../support/apps.ts';
-import { callIn, inShort, print, settledStep, shows } from '../support/pass.ts';
+import { callIn, inShort, fingerprint, settledStep, shows } from '../support/pass.ts';
 
 const dockerfile = { valueFrom: { configMapKeyRef: { name: 'files', key: 'Dockerfile' } } };
 const fromConfigMap = { ...source, source: { ...source.source, dockerfile } };
@@ -62,7 +62,7 @@ describe('a field that the service shows at times only', () => {
     const memory = { ...options.memory, ...whileInFlight };
 
     expect(memory.applied?.prints['source.dockerfile']).toMatch(
-      new RegExp(`^\\?${print('FROM alpine')} .*>${print('FROM scratch')}$`, 'u'),
+      new RegExp(`^\\?${fingerprint('FROM alpine')} .*>${fingerprint('FROM scratch')}$`, 'u'),
     );
     expect(inShort(settledStep(hostedApp, { ...options, configMaps, memory, shown: shownApp(inUse) }))).toBe(
       'PATCH /app {"appId":"app_1","customDockerfileContent":"FROM scratch"}',

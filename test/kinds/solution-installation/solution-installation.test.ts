@@ -12,7 +12,16 @@ import {
   type AppItem,
   type SolutionItem,
 } from '../../../src/hosting/requests.ts';
-import { aPass, callIn, inShort, print, settledStep, shows, type PassOptions, type Shown } from '../support/pass.ts';
+import {
+  aPass,
+  callIn,
+  inShort,
+  fingerprint,
+  settledStep,
+  shows,
+  type PassOptions,
+  type Shown,
+} from '../support/pass.ts';
 
 const catalog = shows(solutionsOf('acc_1'), [
   { solutionSlug: 'queue-worker', requiredInputs: [], components: [{ name: 'queue' }, { name: 'api' }] },
@@ -42,7 +51,7 @@ function complete(
   fields: Readonly<Record<string, string>>,
   more: Partial<Memory<SolutionInstallationFacts>> = {},
 ): Partial<Memory<SolutionInstallationFacts>> {
-  const prints = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, print(value)]));
+  const prints = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, fingerprint(value)]));
   return {
     id: 'inst_1',
     ownership: 'Created',
@@ -65,14 +74,14 @@ function doubt(operation: 'install' | 'upgrade'): NonNullable<Memory<SolutionIns
     accountId: 'acc_1',
     startedAt: '2026-06-01T00:00:00Z',
     deadlineSeconds: 30,
-    digest: print('what was sent'),
+    digest: fingerprint('what was sent'),
     ...(operation === 'install' && {
       create: { collection: 'solutions', name: 'worker', excluded: ['app_coworkers'] },
     }),
   };
 }
 
-const asSent = print(JSON.parse(body()) as Json);
+const asSent = fingerprint(JSON.parse(body()) as Json);
 
 /** So late that a call in doubt can no longer arrive. */
 const late = { monotonicMs: 200_000, askedAt: 190_000, journalSeen: { monotonic: 1_000, wall: 0 } };

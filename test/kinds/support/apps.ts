@@ -12,7 +12,7 @@ import {
 } from '../../../src/hosting/requests.ts';
 import type { HostedAppFacts } from '../../../src/kinds/hosted-app/schema.ts';
 import { anEnvironment } from './environments.ts';
-import { print, shows, type Shown } from './pass.ts';
+import { fingerprint, shows, type Shown } from './pass.ts';
 
 export const presets: readonly Shown[] = [
   shows(
@@ -69,7 +69,7 @@ export function bound(
   fields: Readonly<Record<string, unknown>> = {},
   facts: HostedAppFacts = {},
 ): Partial<Memory<HostedAppFacts>> {
-  const prints = Object.entries(fields).map(([field, value]) => [field, print(value as never)]);
+  const prints = Object.entries(fields).map(([field, value]) => [field, fingerprint(value as never)]);
   return { id: 'app_1', ownership: 'Created', applied: { generation: 1, prints: Object.fromEntries(prints) }, facts };
 }
 

@@ -157,7 +157,7 @@ export function aPass(
     horizonMs: 120_000,
     callMs: 30_000,
     mark: 'apphosting:aaaaaaaaaaaaaaaa',
-    print: (value) => `key:${JSON.stringify(value)}`,
+    fingerprint: (value) => `key:${JSON.stringify(value)}`,
     contested: new Set(),
     wallMs: wallStart + 1_000,
     monotonicMs: 1_000,

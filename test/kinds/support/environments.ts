@@ -1,7 +1,7 @@
 import type { Memory } from '../../../src/engine/kind/contract/step.ts';
 import { appEnvsOf, type AppEnvItem } from '../../../src/hosting/requests.ts';
 import type { AppEnvironmentFacts } from '../../../src/kinds/app-environment/schema.ts';
-import { print, shows, type PassOptions, type Shown } from './pass.ts';
+import { fingerprint, shows, type PassOptions, type Shown } from './pass.ts';
 
 export const list = appEnvsOf('acc_1');
 
@@ -27,7 +27,7 @@ export function deployed(
   parts: Readonly<Record<string, unknown>>,
   facts: AppEnvironmentFacts = {},
 ): Partial<Memory<AppEnvironmentFacts>> {
-  const prints = Object.entries(parts).map(([field, value]) => [field, print(value as never)]);
+  const prints = Object.entries(parts).map(([field, value]) => [field, fingerprint(value as never)]);
   return {
     id: 'env_1',
     ownership: 'Adopted',

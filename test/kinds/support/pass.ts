@@ -8,8 +8,8 @@ import type { Read, ReadProblem, Snapshot } from '../../../src/engine/ports.ts';
 const key = new OperatorKey(new Secret('a key made up for tests'));
 
 /** The fingerprint of a value, as a status would carry it. */
-export function print(value: Json): string {
-  return key.print(value);
+export function fingerprint(value: Json): string {
+  return key.fingerprint(value);
 }
 
 /** One list of a read, as a test wants it seen. */
@@ -91,7 +91,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     horizonMs: 120_000,
     callMs: 30_000,
     mark: 'apphosting:aaaaaaaaaaaaaaaa',
-    print,
+    fingerprint,
     contested: new Set(),
     wallMs: 1_767_225_600_000,
     monotonicMs: 10_000,

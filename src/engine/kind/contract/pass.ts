@@ -276,8 +276,8 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    * not recognise a part of the credential. If this function is absent, there is no credential to remove.
    */
   readonly shown?: (text: string) => string;
-  /** Returns the keyed fingerprint of a value, as `<keyId>:<digest>`. */
-  readonly print: (value: Json) => string;
+  /** Returns the keyed fingerprint of a value, as `<keyId>:<hash>`. */
+  readonly fingerprint: (value: Json) => string;
   /** The fields that the operator does not correct at present, because somebody else changes them again and again. */
   readonly contested: ReadonlySet<string>;
   readonly wallMs: number;

@@ -110,7 +110,7 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
-    prints[field] = pass.print(wanted);
+    prints[field] = pass.fingerprint(wanted);
     const state = stateOfHidden(pass, field, prints[field]);
     const late = overwritable(pass.memory.applied?.prints[field]);
     if (late !== undefined && state === 'sent') endangered[field] = late.untilMs;
@@ -137,21 +137,21 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
  * Says whether the spec's value of a field was already sent, judging by the fingerprint in status. `unknownKey` means
  * that this cannot be known, because the fingerprint was made with a key that the operator no longer has.
  */
-export function stateOfHidden(pass: Pass, field: string, print: string): 'sent' | 'unsent' | 'unknownKey' {
+export function stateOfHidden(pass: Pass, field: string, fingerprint: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
   // An older call may still arrive and overwrite the value. So the value counts as sent only until that call can no
   // longer arrive. Then it is sent once more.
-  if (late?.print === print) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
-  const known = late?.print ?? recorded?.prints[field];
-  if (known === print) return 'sent';
-  if (known === undefined || isInDoubt(known) || keyIdOf(known) === keyIdOf(print)) return 'unsent';
+  if (late?.fingerprint === fingerprint) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
+  const known = late?.fingerprint ?? recorded?.prints[field];
+  if (known === fingerprint) return 'sent';
+  if (known === undefined || isInDoubt(known) || keyIdOf(known) === keyIdOf(fingerprint)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
 }
 
 /** Returns the id of the key that made a fingerprint. */
-export function keyIdOf(print: string): string {
-  return print.split(':', 1)[0] ?? '';
+export function keyIdOf(fingerprint: string): string {
+  return fingerprint.split(':', 1)[0] ?? '';
 }
 
 // ---- fingerprints of what was sent -----------------------------------------------------------------------------
@@ -192,8 +192,8 @@ const stepHorizons = 5;
  * True if the fingerprint says that the value of its field in the service is uncertain. The reason is a call that may
  * have changed the value and whose outcome is unknown.
  */
-export function isInDoubt(print: string | undefined): boolean {
-  return print?.startsWith(doubt) === true;
+export function isInDoubt(fingerprint: string | undefined): boolean {
+  return fingerprint?.startsWith(doubt) === true;
 }
 
 /**
@@ -220,14 +220,14 @@ interface Sending {
  * Splits the fingerprint that a field has during an unfinished call. Returns the value and time of the call, and the
  * fingerprint from before the call.
  */
-function underWay(print: string): (Lost & { readonly before: string }) | undefined {
-  const end = isInDoubt(print) ? print.indexOf('>') : -1;
-  return end === -1 ? undefined : { ...lostOf(print.slice(0, end)), before: print.slice(end + 1) };
+function underWay(fingerprint: string): (Lost & { readonly before: string }) | undefined {
+  const end = isInDoubt(fingerprint) ? fingerprint.indexOf('>') : -1;
+  return end === -1 ? undefined : { ...lostOf(fingerprint.slice(0, end)), before: fingerprint.slice(end + 1) };
 }
 
 /** Parses the fingerprint of a field whose value is uncertain, because the outcome of a call is unknown. */
-function lostOf(print: string): Lost {
-  const [sent = '', at = ''] = print.slice(doubt.length).split(' ');
+function lostOf(fingerprint: string): Lost {
+  const [sent = '', at = ''] = fingerprint.slice(doubt.length).split(' ');
   return { sent, at };
 }
 
@@ -241,8 +241,8 @@ export function begun(applied: Applied, fields: readonly string[], sending?: Sen
   const { generation, prints } = doubted(applied, []);
   const at = sending === undefined ? '' : timeOf(sending);
   const doubtful = fields.map((field) => {
-    const print = inDoubt({ sent: sending?.prints[field] ?? '', at });
-    return [field, `${print}>${prints[field] ?? ''}`];
+    const fingerprint = inDoubt({ sent: sending?.prints[field] ?? '', at });
+    return [field, `${fingerprint}>${prints[field] ?? ''}`];
   });
   return { generation, prints: { ...prints, ...(Object.fromEntries(doubtful) as Prints) } };
 }
@@ -258,7 +258,7 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
  */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
-  const lasting = Object.entries(prints).map(([field, print]) => [field, withoutEnd(print)]);
+  const lasting = Object.entries(prints).map(([field, fingerprint]) => [field, withoutEnd(fingerprint)]);
   const doubtful = fields.map((field) => [field, doubt]);
   return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
 }
@@ -267,9 +267,9 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
  * Records in the fingerprint of a field that the outcome of its unfinished call will never be known. If an earlier call
  * may still set a different value, the fingerprint no longer says which value was sent.
  */
-function withoutEnd(print: string): string {
-  const open = underWay(print);
-  if (open === undefined) return print;
+function withoutEnd(fingerprint: string): string {
+  const open = underWay(fingerprint);
+  if (open === undefined) return fingerprint;
   const isAlone = !isInDoubt(open.before) && !open.before.startsWith(late);
   const isSame = isInDoubt(open.before) && lostOf(open.before).sent === open.sent;
   return inDoubt({ sent: isAlone || isSame ? open.sent : '', at: open.at });
@@ -278,8 +278,8 @@ function withoutEnd(print: string): string {
 /** Restores the fingerprints that status had before the newest call, because that call was not carried out. */
 export function notDone(applied: Applied): Applied {
   if (applied === undefined) return undefined;
-  const before = Object.entries(applied.prints).flatMap(([field, print]) => {
-    const known = underWay(print)?.before ?? print;
+  const before = Object.entries(applied.prints).flatMap(([field, fingerprint]) => {
+    const known = underWay(fingerprint)?.before ?? fingerprint;
     return known === '' ? [] : [[field, known] as const];
   });
   return { ...applied, prints: Object.fromEntries(before) };
@@ -289,10 +289,12 @@ export function notDone(applied: Applied): Applied {
  * If an older call may still overwrite the value of a field, returns the time until which that can happen, and the
  * fingerprint of the newest value. Otherwise returns undefined.
  */
-function overwritable(print: string | undefined): { readonly untilMs: number; readonly print: string } | undefined {
-  if (print?.startsWith(late) !== true) return undefined;
-  const [until = '', value = ''] = print.slice(late.length).split(' ');
-  return { untilMs: Date.parse(until), print: value };
+function overwritable(
+  stored: string | undefined,
+): { readonly untilMs: number; readonly fingerprint: string } | undefined {
+  if (stored?.startsWith(late) !== true) return undefined;
+  const [until = '', fingerprint = ''] = stored.slice(late.length).split(' ');
+  return { untilMs: Date.parse(until), fingerprint };
 }
 
 /**
@@ -300,21 +302,21 @@ function overwritable(print: string | undefined): { readonly untilMs: number; re
  * before the call. If it shows that an older call with a different value may still arrive, the new fingerprint says
  * until when.
  */
-function taken(print: string, before: string | undefined, pass: Pass): string {
-  const untilMs = mayArriveUntil(print, before, pass);
-  return untilMs <= pass.wallMs ? print : `${late}${isoSeconds(untilMs + 1_000)} ${print}`;
+function taken(fingerprint: string, before: string | undefined, pass: Pass): string {
+  const untilMs = mayArriveUntil(fingerprint, before, pass);
+  return untilMs <= pass.wallMs ? fingerprint : `${late}${isoSeconds(untilMs + 1_000)} ${fingerprint}`;
 }
 
 /**
  * Returns the time until which an older call with a different value may still arrive: its deadline plus
  * `--horizon-seconds`. Returns minus infinity if there is no such call.
  */
-function mayArriveUntil(print: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
+function mayArriveUntil(fingerprint: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
   if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
   const { sent, at } = lostOf(withoutEnd(before));
-  if (sent === print || at === harmless) return Number.NEGATIVE_INFINITY;
+  if (sent === fingerprint || at === harmless) return Number.NEGATIVE_INFINITY;
   return (at === '' ? wallMs : Date.parse(at) + callMs) + horizonMs;
 }
 
@@ -345,9 +347,9 @@ function afterAnswer(
   sent: readonly string[],
 ): Readonly<Record<string, string>> {
   const known = pass.memory.applied?.prints ?? {};
-  const rows = Object.entries(prints).map(([field, print]) => {
-    if (sent.includes(field)) return [field, taken(print, known[field], pass)];
-    return [field, field in overwritable ? known[field] : print];
+  const rows = Object.entries(prints).map(([field, fingerprint]) => {
+    if (sent.includes(field)) return [field, taken(fingerprint, known[field], pass)];
+    return [field, field in overwritable ? known[field] : fingerprint];
   });
   return Object.fromEntries(rows) as Readonly<Record<string, string>>;
 }
@@ -374,7 +376,8 @@ export function whileInFlight(plan: ObjectPlan, pass: Pass, now: Fields): Pick<C
 
 /** Maps each field to the fingerprint of its value. Fields without a value are left out. */
 export function printsOf(pass: Pass, values: Fields): Prints {
-  return Object.fromEntries(Object.entries(definedIn(values)).map(([field, value]) => [field, pass.print(value)]));
+  const rows = Object.entries(definedIn(values));
+  return Object.fromEntries(rows.map(([field, value]) => [field, pass.fingerprint(value)]));
 }
 
 /**
@@ -447,10 +450,10 @@ export class OperatorKey {
   }
 
   /**
-   * Returns the fingerprint of a value, as `<keyId>:<digest>`. Equal values have equal fingerprints, and a fingerprint
+   * Returns the fingerprint of a value, as `<keyId>:<hash>`. Equal values have equal fingerprints, and a fingerprint
    * reveals nothing else about its value.
    */
-  print(value: Json): string {
+  fingerprint(value: Json): string {
     return `${this.id}:${createHmac('sha256', this.#key.reveal()).update(canonicalJson(value)).digest('hex').slice(0, 32)}`;
   }
 
@@ -473,7 +476,7 @@ export class OperatorKey {
   }
 
   #letters(text: string, length: number): string {
-    const digest = createHmac('sha256', this.#key.reveal()).update(text).digest();
-    return [...digest.subarray(0, length)].map((byte) => base32[byte % 32] ?? '').join('');
+    const hash = createHmac('sha256', this.#key.reveal()).update(text).digest();
+    return [...hash.subarray(0, length)].map((byte) => base32[byte % 32] ?? '').join('');
   }
 }

@@ -122,7 +122,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       request,
       words,
       urgency: 'edit',
-      journal: { operation: 'create', attempt, digest: pass.print(request.body ?? null), create: intent },
+      journal: { operation: 'create', attempt, digest: pass.fingerprint(request.body ?? null), create: intent },
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) => denied(plan, pass, words, refusal, answeredAt),
       whileInFlight: {
@@ -283,7 +283,7 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   const sent = { ...intent, latestMs, fields: fieldsSent(plan, pass, entry) };
   // If the operator's key was lost since the call, the ownership mark of the created object is unknown. Then the object
   // is recognised by its name and creation time, as for kinds without marks.
-  const byMark = plan.markOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.print(null));
+  const byMark = plan.markOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.fingerprint(null));
   const alike = [...snapshot.items].filter(([id, item]) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
@@ -333,7 +333,7 @@ function isAnother(plan: ObjectPlan, pass: Pass, { collection, name }: CreateInt
  */
 function fieldsSent(plan: ObjectPlan, pass: Pass, { digest }: JournalEntry): Fields | undefined {
   const fields = creatable(plan, pass);
-  return pass.print(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
+  return pass.fingerprint(plan.requests.create(pass, fields).body ?? null) === digest ? fields : undefined;
 }
 
 /**
