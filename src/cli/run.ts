@@ -40,8 +40,8 @@ async function operate(settings: RunSettings): Promise<number> {
     if (problem !== undefined) throw new Trouble(problem);
     const key = await operatorKey(api, operatorNamespace);
     const around = { clock: realClock, entropy: realEntropy, log };
-    const callMs = settings.callDeadlineSeconds * 1_000;
-    const hosting = openHosting({ ...around, metrics, callMs, hostRules: hostRulesOf(settings) });
+    const callDeadlineMs = settings.callDeadlineSeconds * 1_000;
+    const hosting = openHosting({ ...around, metrics, callDeadlineMs, hostRules: hostRulesOf(settings) });
     const instance = `${hostname()}-${process.pid}`;
     const election = electionOf(settings, {
       ...around,
@@ -71,7 +71,7 @@ async function operate(settings: RunSettings): Promise<number> {
           accountReset: settings.enableAccountReset,
         },
         horizonMs: settings.horizonSeconds * 1_000,
-        callMs,
+        callDeadlineMs,
         pollMs: settings.pollSeconds * 1_000,
         workers: settings.workers,
       },

@@ -88,7 +88,7 @@ export class OutgoingCall {
     this.#call = call;
     this.#note = note;
     this.#fingerprint = fingerprintOf(pass.fingerprint, call.request);
-    this.#deadline = pass.monotonicMs + pass.callMs;
+    this.#deadline = pass.monotonicMs + pass.callDeadlineMs;
   }
 
   async perform(): Promise<Performed> {
@@ -143,7 +143,7 @@ export class OutgoingCall {
       return this.#failed({ is: 'wait', ...service, message }, this.#fingerprint);
     }
     const waitMs = service.waitMs(this.#call.urgency);
-    if (waitMs > Math.min(shortPauseMs, this.#pass.callMs * waitPart)) return this.#requeued(service, waitMs);
+    if (waitMs > Math.min(shortPauseMs, this.#pass.callDeadlineMs * waitPart)) return this.#requeued(service, waitMs);
     const { parts, stored } = this.#context;
     const ends = [service.announce(this.#call.urgency), parts.calling(stored.account)];
     try {
@@ -240,8 +240,8 @@ export class OutgoingCall {
     const no = leadership.mayAct();
     if (no !== undefined) return no;
     // The monotonic clock stops while the machine sleeps, so check the wall clock as well.
-    const answerMs = this.#pass.callMs * answerPart;
-    const latestWallMs = this.#pass.wallMs + this.#pass.callMs - answerMs;
+    const answerMs = this.#pass.callDeadlineMs * answerPart;
+    const latestWallMs = this.#pass.wallMs + this.#pass.callDeadlineMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
     if (this.#isLate) return 'the call waited too long in the queue';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;

@@ -29,7 +29,7 @@ export interface EngineOptions {
      * Time limit of a call that changes something, including its wait for the request budget. After this time a call
      * without a response has an unknown outcome.
      */
-    readonly callMs: number;
+    readonly callDeadlineMs: number;
     /** The default poll interval, for accounts without spec.pollSeconds. */
     readonly pollMs: number;
     readonly workers: number;

@@ -31,7 +31,7 @@ interface HostingOptions {
   readonly metrics: Metrics;
   readonly hostRules: HostRules;
   /** The deadline of a call that changes something, in ms. The deadline of a read is a third of this time. */
-  readonly callMs: number;
+  readonly callDeadlineMs: number;
   /**
    * Sends the HTTP requests, by default with undici. Commands pass a function that only reads; `plan` and tests pass
    * one without sockets.
@@ -122,7 +122,7 @@ function openService(
     token: settings.token,
     caBundle: settings.caBundle,
   };
-  const transport = openTransport(target, around.wire, clock, around.callMs);
+  const transport = openTransport(target, around.wire, clock, around.callDeadlineMs);
   const leaveBudget = credential.budget.join(settings);
   const mirror = new Mirror({
     ...around,

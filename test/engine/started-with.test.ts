@@ -5,30 +5,33 @@ const email = { email: { addresses: ['a@example.com'] } };
 
 describe('what an operator is started with', () => {
   it.each([
-    { callMs: 30_000, horizonMs: 120_000 },
-    { callMs: 3_000, horizonMs: 12_000 },
-  ])('says when a call is given up: after $callMs ms and $horizonMs ms', async ({ callMs, horizonMs }) => {
-    const world = await aWorld({ callMs, horizonMs });
-    world.interference = ({ method, path }) =>
-      method === 'POST' && path.endsWith('/contact-point') ? 'hangBefore' : undefined;
+    { callDeadlineMs: 30_000, horizonMs: 120_000 },
+    { callDeadlineMs: 3_000, horizonMs: 12_000 },
+  ])(
+    'says when a call is given up: after $callDeadlineMs ms and $horizonMs ms',
+    async ({ callDeadlineMs, horizonMs }) => {
+      const world = await aWorld({ callDeadlineMs, horizonMs });
+      world.interference = ({ method, path }) =>
+        method === 'POST' && path.endsWith('/contact-point') ? 'hangBefore' : undefined;
 
-    world.apply('ContactPoint', 'ops', email);
-    await world.run(callMs + horizonMs - 1_000);
-    expect(world.sent.filter(({ path }) => path.endsWith('/contact-point'))).toHaveLength(1);
-    expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({
-      internal: { journal: { deadlineSeconds: callMs / 1_000 } },
-    });
-    world.interference = () => undefined;
-    await world.run(70_000);
+      world.apply('ContactPoint', 'ops', email);
+      await world.run(callDeadlineMs + horizonMs - 1_000);
+      expect(world.sent.filter(({ path }) => path.endsWith('/contact-point'))).toHaveLength(1);
+      expect(statusOf(world, 'ContactPoint', 'ops')).toMatchObject({
+        internal: { journal: { deadlineSeconds: callDeadlineMs / 1_000 } },
+      });
+      world.interference = () => undefined;
+      await world.run(70_000);
 
-    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/InSync');
-    expect(await commits(world)).toHaveLength(1);
-  });
+      expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/InSync');
+      expect(await commits(world)).toHaveLength(1);
+    },
+  );
 
   it.each([30_000, 6_000, 3_000])(
     'writes down no call that would be late when its turn comes: %s ms',
-    async (callMs) => {
-      const world = await aWorld({ callMs });
+    async (callDeadlineMs) => {
+      const world = await aWorld({ callDeadlineMs });
       world.account({ budget: { requestsPerSecond: 1, concurrency: 1 } });
       await world.run(30_000);
       const from = world.kube.calls.length;

@@ -9,7 +9,7 @@ import { hostingWith, serviceOf } from './support/around.ts';
 
 /* Our client, a proxy that spoils answers, and the service, on real sockets; what the service has is the judge. */
 
-const callMs = 30_000;
+const callDeadlineMs = 30_000;
 const clock = new SkippedTime();
 
 /** The ways in which the service is never asked. */
@@ -24,7 +24,7 @@ function thenLate(spoil: Spoil): Spoil {
       ...spoiling,
       forward: async () => {
         const reply = await forward();
-        clock.skip(callMs);
+        clock.skip(callDeadlineMs);
         return reply;
       },
     });
@@ -39,7 +39,7 @@ beforeAll(async () => {
   proxy = await spoilingProxy(simulator.url);
   const pace = { accountId: 'acc_demo', pollSeconds: 60, requestsPerSecond: 1_000, concurrency: 32 };
   const settings = { baseUrl: proxy.url, token: new Secret('demo-admin'), caBundle: undefined };
-  service = serviceOf(hostingWith({ callMs, clock, entropy: realEntropy }), { ...settings, ...pace });
+  service = serviceOf(hostingWith({ callDeadlineMs, clock, entropy: realEntropy }), { ...settings, ...pace });
 });
 
 afterAll(async () => {

@@ -27,7 +27,7 @@ export interface InProcessOptions {
   readonly world?: 'demo' | 'empty';
   readonly seed?: number;
   readonly horizonMs?: number;
-  readonly callMs?: number;
+  readonly callDeadlineMs?: number;
   readonly pollMs?: number;
   /** How many objects are looked at in parallel; 8 unless given. */
   readonly workers?: number;
@@ -338,7 +338,7 @@ export class InProcess {
       log,
       metrics,
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: false, proxy: undefined },
-      callMs: options.callMs ?? 30_000,
+      callDeadlineMs: options.callDeadlineMs ?? 30_000,
       wire: this.#wire(),
     });
     return createOperator({
@@ -362,7 +362,7 @@ export class InProcess {
         readOnly: options.readOnly ?? false,
         ...(this.powers !== undefined && { powers: { sinceMs: this.clock.wall(), ...this.powers } }),
         horizonMs: options.horizonMs ?? 120_000,
-        callMs: options.callMs ?? 30_000,
+        callDeadlineMs: options.callDeadlineMs ?? 30_000,
         pollMs: options.pollMs ?? 60_000,
         workers: options.workers ?? 8,
       },

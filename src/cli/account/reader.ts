@@ -88,7 +88,7 @@ export function openAccount(
   const hostRules = hostRulesOf(settings);
   const open = openReadingWire(hostRules, realClock);
   const around = { clock: realClock, entropy: realEntropy, log: silent, metrics: unmeasured };
-  const hosting = openHosting({ ...around, callMs: 30_000, hostRules, wire: open.wire });
+  const hosting = openHosting({ ...around, callDeadlineMs: 30_000, hostRules, wire: open.wire });
   const pace = { pollSeconds: 3_600, requestsPerSecond: settings.requestsPerSecond, concurrency: 4 };
   const service = hosting.open({ accountId, baseUrl, token, caBundle, ...pace }, () => undefined);
   if ('refused' in service) throw new UsageError(`${named} ${baseUrl}: ${service.refused}`);

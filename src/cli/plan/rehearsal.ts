@@ -105,7 +105,7 @@ class Stage {
     const around = { clock: this.#clock, entropy: new SeededEntropy(2), log: silent, metrics: unmeasured };
     const hosting = openHosting({
       ...around,
-      callMs: 30_000,
+      callDeadlineMs: 30_000,
       // Allow every host, because every request of a plan is answered in this process.
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
       wire: async (request) => {
@@ -130,7 +130,7 @@ class Stage {
       labelsOf: () => ({}),
       settings: {
         horizonMs: 1_000,
-        callMs: 30_000,
+        callDeadlineMs: 30_000,
         pollMs: 60_000,
         workers: 32,
         readOnly: false,

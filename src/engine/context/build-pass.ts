@@ -76,7 +76,7 @@ export function buildPass<Seen extends View>(
     ...(newSince > parts.takeOverEndsAt() && { newSince }),
     takeOverMs: Math.max(0, parts.takeOverEndsAt() - now.monotonic),
     horizonMs: settings.horizonMs,
-    callMs: settings.callMs,
+    callDeadlineMs: settings.callDeadlineMs,
     mark: inProcess.mark(key, account),
     fingerprint: (value) => key.fingerprint(value),
     contested: inProcess.contested(stored.object.metadata.generation ?? 0, now.monotonic),

@@ -216,7 +216,7 @@ export class ReconcileContext {
       endpoint: pass.account.endpoint,
       accountId: pass.account.accountId,
       startedAt: isoSeconds(pass.wallMs),
-      deadlineSeconds: pass.callMs / 1_000,
+      deadlineSeconds: pass.callDeadlineMs / 1_000,
     };
     const { create } = entry;
     if (create !== undefined && pass.creating(create.collection, create.name) !== undefined) return false;

@@ -147,13 +147,13 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
 
 /**
  * Returns a function that sends requests to one service with one token. A request that changes something is aborted after
- * `callMs`, and a read after a third of this time.
+ * `callDeadlineMs`, and a read after a third of this time.
  */
-export function openTransport(target: Target, wire: Wire, clock: Clock, callMs: number): Transport {
+export function openTransport(target: Target, wire: Wire, clock: Clock, callDeadlineMs: number): Transport {
   return async (request, { mayStart, deadline: latest = Number.POSITIVE_INFINITY } = {}) => {
     const flaw = flawOf(request);
     if (flaw !== undefined) return { was: 'invalid', message: `the request is not valid: ${flaw}` };
-    const limitMs = request.effect === 'read' ? callMs / 3 : callMs;
+    const limitMs = request.effect === 'read' ? callDeadlineMs / 3 : callDeadlineMs;
     const inMs = Math.max(0, Math.min(limitMs, latest - clock.monotonic()));
     const { signal, cancel } = deadline(clock, inMs);
     let sent = false;

@@ -17,7 +17,7 @@ const longestLookMs = 30_000;
  * call, plus the time during which the call may still arrive, plus the time for the last look.
  */
 export function awaitDoubts(
-  { notes, monotonicMs, callMs, horizonMs }: Pass,
+  { notes, monotonicMs, callDeadlineMs, horizonMs }: Pass,
   others: readonly Related[],
   held: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
@@ -26,7 +26,7 @@ export function awaitDoubts(
   const besideOf = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
-  if (monotonicMs - besideSince > 2 * callMs + horizonMs + longestLookMs) return undefined;
+  if (monotonicMs - besideSince > 2 * callDeadlineMs + horizonMs + longestLookMs) return undefined;
   const message = `the outcome of the last call of ${doubtful.name} is not known yet; until it is known, ${held}`;
   const note = { ...notes, besideSince, besideOf };
   return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };

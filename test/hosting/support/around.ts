@@ -34,7 +34,14 @@ type HostingOptions = Parameters<typeof openHosting>[0];
 /** Our client of the service; nobody reads what it logs and measures unless that is given. */
 export function hostingWith(given: Pick<HostingOptions, 'clock'> & Partial<HostingOptions>): MeasuredHosting {
   const { log, metrics } = collector();
-  return openHosting({ entropy: steadyEntropy(), log, metrics, hostRules: loopbackRules, callMs: 30_000, ...given });
+  return openHosting({
+    entropy: steadyEntropy(),
+    log,
+    metrics,
+    hostRules: loopbackRules,
+    callDeadlineMs: 30_000,
+    ...given,
+  });
 }
 
 /** Opens an account that nothing speaks against. */

@@ -155,7 +155,7 @@ export function aPass(
     askedAt: 1_000,
     takeOverMs: 0,
     horizonMs: 120_000,
-    callMs: 30_000,
+    callDeadlineMs: 30_000,
     mark: 'apphosting:aaaaaaaaaaaaaaaa',
     fingerprint: (value) => `key:${JSON.stringify(value)}`,
     contested: new Set(),

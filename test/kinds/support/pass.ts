@@ -89,7 +89,7 @@ export function aPass<Spec, Facts>(kind: KindDefinition<Spec, Facts>, options: P
     askedAt: 1_000,
     takeOverMs: 0,
     horizonMs: 120_000,
-    callMs: 30_000,
+    callDeadlineMs: 30_000,
     mark: 'apphosting:aaaaaaaaaaaaaaaa',
     fingerprint,
     contested: new Set(),

@@ -265,7 +265,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    * The time limit of a call that changes something in the service. If no response has arrived by then, the outcome of
    * the call is unknown.
    */
-  readonly callMs: number;
+  readonly callDeadlineMs: number;
   /**
    * The ownership mark of this resource: `apphosting:` and 16 characters. It is stored in the object in the service, to
    * recognise the object as created by this resource.

@@ -311,13 +311,13 @@ function taken(fingerprint: string, before: string | undefined, pass: Pass): str
  * Returns the time until which an older call with a different value may still arrive: its deadline plus
  * `--horizon-seconds`. Returns minus infinity if there is no such call.
  */
-function mayArriveUntil(fingerprint: string, before: string | undefined, { wallMs, callMs, horizonMs }: Pass): number {
+function mayArriveUntil(fingerprint: string, before: string | undefined, pass: Pass): number {
   const older = overwritable(before);
   if (older !== undefined) return older.untilMs;
   if (before === undefined || !isInDoubt(before)) return Number.NEGATIVE_INFINITY;
   const { sent, at } = lostOf(withoutEnd(before));
   if (sent === fingerprint || at === harmless) return Number.NEGATIVE_INFINITY;
-  return (at === '' ? wallMs : Date.parse(at) + callMs) + horizonMs;
+  return (at === '' ? pass.wallMs : Date.parse(at) + pass.callDeadlineMs) + pass.horizonMs;
 }
 
 // ---- fingerprints of what was applied --------------------------------------------------------------------------
