@@ -11,8 +11,8 @@
  * while this process is the leader, which is checked again when the request is sent. Recovery requests and protections
  * write their entry one step earlier, without a call (`begin` in reconcile.ts). If the process dies between journal and
  * send, the next process finds the entry in status and treats the call as sent: it looks for the effect of the call
- * before it acts (`resolveCreate` in kind/planner/create.ts; `resolveDoubt` of app environments, solutions and recovery).
- * A request with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may
+ * before it acts (each function whose name begins with `resolve`, such as `resolveCreate` in kind/planner/create.ts). A
+ * request with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may
  * be sent twice.
  *
  * Why: docs/design/at-most-once.md
@@ -98,10 +98,14 @@ export class OutgoingCall {
     const refusedBefore = inProcess.backedOff(this.#fingerprint, monotonicMs);
     const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
-    const held = isFree ? undefined : refusedBefore;
+    const failed = isFree ? undefined : refusedBefore;
     const isTooEarly = inProcess.isSeenTooEarly(this.#fingerprint, monotonicMs);
-    if (held !== undefined)
-      return { is: 'said', verdict: this.#withObstacle(held.verdict, held.at), againInMs: held.until - monotonicMs };
+    if (failed !== undefined)
+      return {
+        is: 'said',
+        verdict: this.#withObstacle(failed.verdict, failed.at),
+        againInMs: failed.until - monotonicMs,
+      };
     if (isTooEarly) {
       inProcess.askedAt = monotonicMs;
       return { is: 'on' };

@@ -56,7 +56,7 @@ export class Engine {
       ...options,
       onTaken: (ms) => metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000),
       placeOf: (key) => this.#placeOf(key),
-      isHeld: (account) => this.#isHeld(account),
+      isBusy: (account) => this.#isBusy(account),
     });
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
     this.#parts = {
@@ -275,7 +275,7 @@ export class Engine {
    * goes before new ones. If they were reconciled now, their calls would wait for the request budget, where an edit
    * cannot overtake a creation.
    */
-  #isHeld(account: string): boolean {
+  #isBusy(account: string): boolean {
     const calls = this.#calls.get(account) ?? 0;
     if (calls === 0) return false;
     const opened = this.#parts.accounts.opened(account);

@@ -64,10 +64,10 @@ class FairLane {
     return false;
   }
 
-  take(isHeld: (account: string) => boolean): string | undefined {
+  take(isBusy: (account: string) => boolean): string | undefined {
     for (const [namespace, accounts] of this.#groups) {
       for (const [account, keys] of accounts) {
-        if (isHeld(account)) continue;
+        if (isBusy(account)) continue;
         const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
         if (key === undefined) continue;
         this.remove({ namespace, account }, key);
@@ -90,7 +90,7 @@ interface WorkQueueOptions {
    * True while no key of this account may be taken, because too many of its calls are running. When this changes to
    * false, `resume` of the queue must be called.
    */
-  readonly isHeld?: (account: string) => boolean;
+  readonly isBusy?: (account: string) => boolean;
   /** Called when a worker takes a key, with the time that the key has waited. */
   readonly onTaken?: (waitedMs: number) => void;
 }
@@ -211,9 +211,9 @@ export class WorkQueue {
 
   #next(): string | undefined {
     if (this.#closed) return undefined;
-    const { clock, isHeld = () => false, onTaken } = this.#options;
+    const { clock, isBusy = () => false, onTaken } = this.#options;
     for (const lane of this.#lanes) {
-      const key = lane.take(isHeld);
+      const key = lane.take(isBusy);
       if (key === undefined) continue;
       const now = clock.monotonic();
       onTaken?.(now - (this.#waiting.get(key)?.since ?? now));

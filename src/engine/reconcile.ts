@@ -301,8 +301,8 @@ function prepare(context: ReconcileContext, gathered: Gathered): void {
   if (stored.kind.life === 'long' && memory.binding !== undefined && memory.binding.endpoint !== endpoint)
     context.remember({ binding: { endpoint, accountId } });
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
-  const holders = isLeaving ? usersOf(parts, stored) : [];
-  inProcess.noteCircumstances(object, gathered.opened, gathered.referred, holders);
+  const blockers = isLeaving ? usersOf(parts, stored) : [];
+  inProcess.noteCircumstances(object, gathered.opened, gathered.referred, blockers);
   // While an object is paused or something that it needs is missing, it does not read the service. So start with new
   // reads. Also forget an earlier read that did not find the object, because only two consecutive reads of that kind
   // prove that the object is gone.
@@ -393,8 +393,8 @@ async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<
 async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'begin'>): Promise<Performed> {
   const { journal, words } = step;
   const { inProcess, parts, stored } = context;
-  const held = inProcess.backedOff(journal.digest, pass.monotonicMs);
-  if (held !== undefined) return { is: 'said', verdict: held.verdict, againInMs: held.until - pass.monotonicMs };
+  const failed = inProcess.backedOff(journal.digest, pass.monotonicMs);
+  if (failed !== undefined) return { is: 'said', verdict: failed.verdict, againInMs: failed.until - pass.monotonicMs };
   // Include the conditions that only this kind has, so that status has them already while the call is under way.
   const own = stored.kind.show(pass).conditions;
   try {

@@ -100,8 +100,8 @@ export class Credential {
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
     const paused = this.budget.refusesNow() ? this.budget.throttledUntil() : undefined;
-    const held = Math.max(paused ?? now, this.#unauthorized?.nextTryAt ?? now);
-    return held > now ? held : undefined;
+    const until = Math.max(paused ?? now, this.#unauthorized?.nextTryAt ?? now);
+    return until > now ? until : undefined;
   }
 
   /** Calls the listener when the service begins to refuse the token or accepts it again. Returns a function that removes the listener. */

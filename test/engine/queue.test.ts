@@ -16,7 +16,7 @@ function aQueueThatHolds(): { readonly queue: WorkQueue; readonly held: Set<stri
     clock: new SuspendableClock(),
     entropy: new SeededEntropy(),
     placeOf: (key) => ({ namespace: 'team', account: key.split('/')[0] ?? '' }),
-    isHeld: (account) => held.has(account),
+    isBusy: (account) => held.has(account),
   });
   return { queue, held };
 }

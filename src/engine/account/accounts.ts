@@ -437,10 +437,10 @@ function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels:
   if (allowed?.selector === undefined || labels === undefined) return false;
   const { matchLabels = {}, matchExpressions = [] } = allowed.selector;
   const equal = Object.entries(matchLabels).every(([key, value]) => labels[key] === value);
-  return equal && matchExpressions.every((expression) => holds(expression, labels));
+  return equal && matchExpressions.every((expression) => matches(expression, labels));
 }
 
-function holds(
+function matches(
   expression: NonNullable<NonNullable<AllowedNamespaces['selector']>['matchExpressions']>[number],
   labels: NamespaceLabels,
 ): boolean {

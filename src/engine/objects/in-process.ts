@@ -281,14 +281,14 @@ export class InProcess {
   }
 
   /**
-   * Ends the backoff when something has changed that may let the failed call succeed. `holders` are the keys of the
+   * Ends the backoff when something has changed that may let the failed call succeed. `blockers` are the keys of the
    * objects that may block the deletion of this object.
    */
   noteCircumstances(
     { metadata }: KubeObject,
     { fingerprint }: { readonly fingerprint: string },
     referred: ReadonlyMap<string, Referred>,
-    holders: readonly string[],
+    blockers: readonly string[],
   ): void {
     // Ignore annotations that belong to other tools, however often they change, because the operator does not read them.
     const steering = Object.entries(metadata.annotations ?? {}).filter(
@@ -296,7 +296,7 @@ export class InProcess {
     );
     const references = [...referred].map(([name, { id, applied }]) => [name, id, applied]);
     const { generation, deletionTimestamp } = metadata;
-    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, fingerprint, references, holders]);
+    const circumstances = JSON.stringify([generation, deletionTimestamp, steering, fingerprint, references, blockers]);
     if (this.#circumstances !== circumstances) this.wentWell();
     this.#circumstances = circumstances;
   }

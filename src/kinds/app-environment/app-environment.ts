@@ -17,7 +17,7 @@ import {
   isFailed,
   isLagging,
   notCarriedOut,
-  resolveDoubt,
+  resolveDeployment,
   started,
   startsWithout,
   stateOf,
@@ -75,7 +75,7 @@ function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
   return item === undefined || snapshot === undefined
     ? undefined
-    : resolveDoubt(pass, journal, { is: 'found', item, snapshot });
+    : resolveDeployment(pass, journal, { is: 'found', item, snapshot });
 }
 
 /** Records that a call with an unknown outcome had no effect, because the environment is proved gone. */
@@ -98,9 +98,9 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   if (powerState === 'Stopped' && state === 'Running') return power(pass, item, 'stop');
   const due = dueOf(pass);
   const starts = powerState === 'Running' && state === 'Stopped';
-  const holds =
+  const staysStopped =
     powerState === 'Stopped' || (state === 'Stopped' && powerState === undefined && wasDeployed(memory.facts));
-  if (due === 'deployment' && !holds && !(starts && startsWithout(pass))) {
+  if (due === 'deployment' && !staysStopped && !(starts && startsWithout(pass))) {
     return unstartable(pass, item) ?? act(pass, item, deployment(pass, item.appEnvId));
   }
   if (starts) return power(pass, item, 'start');
@@ -111,11 +111,11 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   const lost = failed(pass);
   if (lost !== undefined) return lost;
   if (due === 'deployment' || asked !== undefined) {
-    const held =
+    const what =
       due === 'deployment'
         ? `the deployment of ${revisionOf(spec) ?? ''}`
         : `the call that annotation ${askedBy[asked ?? 'redeploy']} asks for`;
-    const message = `the environment is stopped; ${held} waits until the environment runs again`;
+    const message = `the environment is stopped; ${what} waits until the environment runs again`;
     return { is: 'ready', reason: 'DeployHeld', message, note: {} };
   }
   if (due === 'withNextBuild') {
@@ -180,8 +180,8 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
   const isDrift = isPowerSet(pass, way === 'start' ? 'Running' : 'Stopped');
   const left = isDrift ? leaveDrift(pass, 'powerState', `environment "${item.name}"`) : undefined;
   if (left !== undefined) return left;
-  const held = besideOthers(pass, item);
-  if (held !== undefined) return held;
+  const waits = besideOthers(pass, item);
+  if (waits !== undefined) return waits;
   const { appEnvId, updatedAtMs } = item;
   const request: Request = way === 'start' ? postAppEnvStart({ appEnvId }) : postAppEnvStop({ appEnvId });
   return {

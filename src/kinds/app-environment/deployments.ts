@@ -358,8 +358,8 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
-  const held = takingOver(pass, `the call to ${task} waits`) ?? besideOthers(pass, item);
-  if (held !== undefined) return held;
+  const waits = takingOver(pass, `the call to ${task} waits`) ?? besideOthers(pass, item);
+  if (waits !== undefined) return waits;
   const { updatedAtMs } = item;
   return {
     is: 'call',
@@ -451,7 +451,7 @@ export function stateOf({ status = '' }: AppEnvItem): string {
  * The response may be lost, or the process may have died before or after it sent the call. If there is no effect by the time
  * when the call can no longer arrive, the operator assumes that the call was not carried out.
  */
-export function resolveDoubt(
+export function resolveDeployment(
   pass: EnvironmentPass,
   entry: JournalEntry,
   { item, snapshot }: FoundEnvironment,

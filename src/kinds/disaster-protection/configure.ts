@@ -86,8 +86,8 @@ export function configure(
   facts: DisasterProtectionFacts,
 ): ProtectionStep {
   const appEnvId = environmentOf(pass);
-  const held = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
-  if (held !== undefined) return held;
+  const waits = waitWhileFrozen(pass) ?? refusedBySource(pass, configuration) ?? besideOthers(pass, configuration);
+  if (waits !== undefined) return waits;
   const item = itemOf(pass, configuration);
   // Each configure call has its own requestId. An id made from the content alone would be the same for a later set-up
   // with the same content. The service would then respond with the finished operation of the earlier set-up, and begin
@@ -154,7 +154,11 @@ function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | und
  * Decides the next step while the journal holds a configure call. The service may already show the effect of the call,
  * or may have refused the call. Otherwise the same call is sent again.
  */
-export function resolveDoubt(pass: ProtectionPass, snapshot: Configurations, journal: JournalEntry): ProtectionStep {
+export function resolveConfigure(
+  pass: ProtectionPass,
+  snapshot: Configurations,
+  journal: JournalEntry,
+): ProtectionStep {
   const body = sentBody(pass, journal);
   const item = body?.items[0];
   if (body === undefined || item === undefined) {

@@ -14,7 +14,7 @@ import {
   type ProtectionPass,
   type ProtectionStep,
 } from './binding.ts';
-import { configure, resendMs, resetAhead, resolveDoubt, underway } from './configure.ts';
+import { configure, resendMs, resetAhead, resolveConfigure, underway } from './configure.ts';
 import { gone, historyOf, lostBefore, configurationSeen, unproved } from './gone.ts';
 import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
@@ -47,7 +47,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {
     return readOf(pass, sources);
   }
-  if (journal !== undefined) return notingAnswer(pass, resolveDoubt(pass, snapshot, journal));
+  if (journal !== undefined) return notingAnswer(pass, resolveConfigure(pass, snapshot, journal));
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
@@ -98,8 +98,8 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
       'this resource is not allowed to name an environment by id (spec.environmentRef.externalId); to allow this, set spec.lifecycle.adoption to ById on the account and on this resource';
     return { is: 'stall', reason: 'AdoptionNotAllowed', message };
   }
-  const held = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
-  return held ?? configure(pass, undefined, facts);
+  const waits = waitWhileFrozen(pass) ?? (id === undefined ? lostBefore(pass, snapshot) : underway(pass, id));
+  return waits ?? configure(pass, undefined, facts);
 }
 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {

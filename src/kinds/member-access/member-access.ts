@@ -202,8 +202,8 @@ function restrictTo(
     const message = 'spec.environmentRefs is empty: an empty list would mean full access, so nothing is sent';
     return { is: 'stall', reason: 'InvalidSpec', message };
   }
-  const held = holdsBack(pass) ?? stale(pass);
-  if (held !== undefined) return held;
+  const waits = holdsBack(pass) ?? stale(pass);
+  if (waits !== undefined) return waits;
   const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
   const { set, asked } = remembered(pass.memory.facts);
   const call: Call<MemberAccessFacts> = {

@@ -310,7 +310,7 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   }
   const traced = plan.trace(pass, seen);
   if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
-  return journal === undefined ? first(plan, pass, seen) : resolveDoubt(plan, pass, seen, journal);
+  return journal === undefined ? first(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
 }
 
 /**
@@ -448,7 +448,7 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
  * Decides the next step while the journal holds a call: the call was not sent yet, the service refused it, or its
  * outcome is unknown.
  */
-function resolveDoubt(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
+function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
   const arrival = arrivalOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);

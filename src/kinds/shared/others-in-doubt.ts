@@ -10,7 +10,7 @@ const longestLookMs = 30_000;
 /**
  * Returns a `wait` step while it is not known whether a call of another resource took effect. When the time limit of
  * the wait has passed, the wait ends even if the outcome is still not known. A new call of that resource begins a new
- * wait. `held` says in messages what has to wait.
+ * wait. `what` says in messages what has to wait.
  *
  * The other resource begins to look for the effect when its call has ended without a response. It then looks for as
  * long as a call lasts, plus the time during which the call may still arrive. So the limit is twice the duration of a
@@ -19,7 +19,7 @@ const longestLookMs = 30_000;
 export function awaitDoubts(
   { notes, monotonicMs, callDeadlineMs, horizonMs }: Pass,
   others: readonly Related[],
-  held: string,
+  what: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   const [doubtful, ...more] = others.filter(({ inDoubt }) => inDoubt);
   if (doubtful === undefined) return undefined;
@@ -27,7 +27,7 @@ export function awaitDoubts(
   const isSame = (notes['besideOf'] ?? 0) === besideOf;
   const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
   if (monotonicMs - besideSince > 2 * callDeadlineMs + horizonMs + longestLookMs) return undefined;
-  const message = `the outcome of the last call of ${doubtful.name} is not known yet; until it is known, ${held}`;
+  const message = `the outcome of the last call of ${doubtful.name} is not known yet; until it is known, ${what}`;
   const note = { ...notes, besideSince, besideOf };
   return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };
 }

@@ -202,7 +202,7 @@ function saidNo(pass: SolutionPass, refusal: Refusal, words: string): Verdict<So
  * Finds out what became of the first request of an installation if its outcome is unknown. Sends another request only
  * if no app in the service can be a component that the first request created.
  */
-export function resolveDoubt(pass: SolutionPass, entry: JournalEntry): SolutionStep {
+export function resolveInstallation(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { spec } = pass;
   const apps = appsOf(pass.account.accountId);
   const snapshot = pass.view.all(apps);

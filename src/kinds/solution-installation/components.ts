@@ -221,8 +221,8 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
       const message = `${what}; the upgrade of the solution follows afterwards`;
       return { is: 'wait', reason: 'Updating', message, retryInMs: account.pollMs };
     }
-    const held = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');
-    if (held !== undefined) return held;
+    const waits = awaitDoubts(pass, boundToEnvironment(pass, environmentId), 'the solution is not upgraded');
+    if (waits !== undefined) return waits;
   }
   return undefined;
 }

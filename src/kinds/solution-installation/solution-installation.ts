@@ -8,7 +8,7 @@ import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
-import { asApplied, create, inputsOf, install, leftBehind, leftPrints, resolveDoubt } from './calls.ts';
+import { asApplied, create, inputsOf, install, leftBehind, leftPrints, resolveInstallation } from './calls.ts';
 import { resolveUpgrade, upgrade, wantedOf } from './calls.ts';
 import {
   awaitComponents,
@@ -37,7 +37,7 @@ function step(pass: SolutionPass): SolutionStep {
   if (claimed !== undefined) return claimed;
   if (isOther) return resume(pass, externalId);
   if (memory.journal?.operation === 'upgrade') return resolveUpgrade(pass, memory.journal);
-  if (memory.journal !== undefined) return resolveDoubt(pass, memory.journal);
+  if (memory.journal !== undefined) return resolveInstallation(pass, memory.journal);
   if (memory.facts.complete === true) return keep(pass);
   return admit(pass) ?? (memory.id === undefined ? create(pass, 1) : install(pass));
 }

@@ -65,8 +65,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (other !== undefined) return alreadyExists(plan, pass, name, free);
   const taken = only === undefined ? undefined : takenBy(plan, pass, name, only);
   if (taken !== undefined) return taken;
-  const held = mayNotCreate(pass, list.key, name);
-  if (held !== undefined) return held;
+  const waits = mayNotCreate(pass, list.key, name);
+  if (waits !== undefined) return waits;
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;

@@ -186,8 +186,8 @@ function correct(
     const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; the change is not sent again until the spec changes or the service shows the new value`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
-  const held = plan.mustWait?.(pass, changed);
-  if (held !== undefined) return held;
+  const waits = plan.mustWait?.(pass, changed);
+  if (waits !== undefined) return waits;
   const first = plan.requests.updateFirst?.(changed, pass);
   const now = first === undefined ? changed : only(changed, first);
   const words = `update ${plan.noun} "${plan.name(pass)}" (${Object.keys(now).join(', ')})`;
