@@ -3,7 +3,8 @@
  * cannot proceed.
  */
 import { sameJson } from '../../base/json.ts';
-import type { Call, Condition, OwnCondition, Told, Verdict, Memory, Step } from '../kind/contract/step.ts';
+import { about, type Call, type Condition, type Memory, type OwnCondition } from '../kind/contract/step.ts';
+import type { Step, Told, Verdict } from '../kind/contract/step.ts';
 import { type AnyKind, annotations } from '../kind/contract/define.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
 import { isHeldByUs, storedInWords, type Stored, readyIn } from '../objects/stored.ts';
@@ -162,17 +163,7 @@ interface Conclusion {
 /** Builds all conditions in the form that kstatus reads. A condition's lastTransitionTime changes only with its status. */
 export function conclude(conclusion: Conclusion): readonly Condition[] {
   const { verdict, own, drifted } = conclusion;
-  const drift: readonly OwnCondition[] =
-    drifted.length === 0
-      ? []
-      : [
-          {
-            type: 'Drifted',
-            status: 'True',
-            reason: 'Drifted',
-            message: `the service differs from the spec in ${drifted.join(', ')}`,
-          },
-        ];
+  const drift = drifted.length === 0 ? [] : [drifting.yes('Drifted', differs(drifted))];
   const rows = [...headline(verdict), synced(conclusion), ...drift, ...own];
   return rows.map((row) => stamp(row, conclusion));
 }
@@ -195,36 +186,33 @@ export function paused(previous: readonly Condition[], generation: number, wallM
   );
   const neverSeen = others.every((condition) => condition.type !== 'Synced');
   const message = 'the annotation apphosting.dev/paused pauses this object; remove the annotation to continue';
-  const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type): OwnCondition => ({
-    type,
-    status: 'Unknown',
-    reason: 'Paused',
-    message,
-  }));
+  const rows = ['Ready', ...(neverSeen ? ['Synced'] : [])].map((type) => about(type).unknown('Paused', message));
   return [...rows.map((row) => stamp(row, { previous, generation, wallMs })), ...others];
 }
 
+const [readiness, reconciling, stalled] = [about('Ready'), about('Reconciling'), about('Stalled')];
+const [syncing, drifting] = [about('Synced'), about('Drifted')];
 const headlines: ReadonlySet<string> = new Set(['Ready', 'Reconciling', 'Stalled', 'Synced', 'Drifted']);
 
 function headline(verdict: Verdict): readonly OwnCondition[] {
   if (verdict.is === 'ready') {
     const { reason = 'InSync', message = 'the service equals the spec' } = verdict;
-    return [{ type: 'Ready', status: 'True', reason, message }];
+    return [readiness.yes(reason, message)];
   }
-  const { reason, message } = verdict;
-  return [
-    { type: 'Ready', status: 'False', reason, message },
-    { type: verdict.is === 'wait' ? 'Reconciling' : 'Stalled', status: 'True', reason, message },
-  ];
+  const { is, reason, message } = verdict;
+  return [readiness.no(reason, message), (is === 'wait' ? reconciling : stalled).yes(reason, message)];
 }
 
 function synced({ verdict, drifted, wouldDo }: Conclusion): OwnCondition {
-  const no = (reason: Reason, message: string): OwnCondition => ({ type: 'Synced', status: 'False', reason, message });
-  if (drifted.length > 0) return no('Drifted', `the service differs from the spec in ${drifted.join(', ')}`);
-  if (verdict.is !== 'ready') return no(verdict.reason, verdict.message);
+  if (drifted.length > 0) return syncing.no('Drifted', differs(drifted));
+  if (verdict.is !== 'ready') return syncing.no(verdict.reason, verdict.message);
   if (wouldDo !== undefined)
-    return no('Observed', `the object is only observed, so this call was not sent: ${wouldDo}`);
-  return { type: 'Synced', status: 'True', reason: 'Synced', message: 'the last call or read succeeded' };
+    return syncing.no('Observed', `the object is only observed, so this call was not sent: ${wouldDo}`);
+  return syncing.yes('Synced', 'the last call or read succeeded');
+}
+
+function differs(fields: readonly string[]): string {
+  return `the service differs from the spec in ${fields.join(', ')}`;
 }
 
 function stamp(
