@@ -2,7 +2,7 @@ import { defineKind } from '../../engine/kind/contract/define.ts';
 import { sameJson } from '../../base/json.ts';
 import { isoSeconds } from '../../base/time.ts';
 import { claimedByOlder } from '../../engine/kind/planner/planner.ts';
-import { waitWhileFrozen, readOf, stallIfContested } from '../../engine/kind/planner/observe.ts';
+import { onlyReported, readOf, stallIfContested, waitWhileFrozen } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf, drPointsOf, drSourcesOf, type ConfigurationItem } from '../../hosting/requests.ts';
 import { always, fleeting, isRecoveryReady, notProtected, notShown, protectionConditions } from './conditions.ts';
 import {
@@ -207,10 +207,7 @@ function correct(
   const owner = `configuration ${configuration.configurationId}`;
   const contested = isDrift ? stallIfContested(pass, changed, owner) : undefined;
   if (contested !== undefined) return contested;
-  if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') {
-    const message = `the service differs from the spec in ${changed.join(', ')}; the operator only reports the drift, because spec.lifecycle.drift is Report`;
-    return { is: 'ready', reason: 'Observed', message };
-  }
+  if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') return onlyReported(changed);
   return (
     underway(pass, configuration.configurationId, configuration) ?? configure(pass, configuration, pass.memory.facts)
   );

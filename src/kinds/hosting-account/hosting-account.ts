@@ -89,11 +89,8 @@ function tokenLimited({ usage }: AccountPass): OwnCondition {
 function leave(pass: AccountPass): Step<HostingAccountFacts> {
   const { count, first } = pass.dependents();
   if (count === 0) return { is: 'release' };
-  return {
-    is: 'wait',
-    reason: 'InUse',
-    message: `the account is still used by ${fewOf(first, first.length, count)}; delete these resources first`,
-  };
+  const message = `the account is still used by ${fewOf(first, first.length, count)}; delete these resources first`;
+  return { is: 'wait', reason: 'InUse', message };
 }
 
 /** Builds the status fields of an account: its endpoint, the catalog, and the resources that use it. */

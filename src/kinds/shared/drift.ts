@@ -1,6 +1,6 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
-import { stallIfContested } from '../../engine/kind/planner/observe.ts';
+import { onlyReported, stallIfContested } from '../../engine/kind/planner/observe.ts';
 
 /**
  * Leaves drift in a field uncorrected if the spec asks only to report drift, or if somebody else keeps changing the field.
@@ -11,10 +11,5 @@ export function leaveDrift(
   field: string,
   owner: string,
 ): Verdict<never> | undefined {
-  if (pass.spec.lifecycle?.drift !== 'Report') return stallIfContested(pass, [field], owner);
-  return {
-    is: 'ready',
-    reason: 'Observed',
-    message: `the service differs from the spec in ${field}; this is only reported`,
-  };
+  return pass.spec.lifecycle?.drift === 'Report' ? onlyReported([field]) : stallIfContested(pass, [field], owner);
 }

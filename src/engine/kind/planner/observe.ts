@@ -47,6 +47,12 @@ export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
   return waitWhileFrozen(pass) ?? takingOver(pass, what);
 }
 
+/** Returns a `ready` step that says in which fields the service differs from the spec, and that this is only reported. */
+export function onlyReported(fields: readonly string[]) {
+  const message = `the service differs from the spec in ${fields.join(', ')}; the difference is only reported`;
+  return { is: 'ready', reason: 'Observed', message } as const;
+}
+
 /**
  * Returns a `stall` step if some of these fields are not corrected any more, because somebody else changes them in the
  * service again and again. Otherwise returns undefined. `owner` names the object that has the fields.
@@ -153,11 +159,8 @@ export function readOf(
   // Mention a pause in status only if at least 10 seconds of it remain, or if the object has already waited for 10
   // seconds.
   if (pause === undefined && pass.monotonicMs - pass.askedAt < shortPauseMs) return { is: 'read', read, since };
-  return {
-    is: 'wait',
-    reason: 'Throttled',
-    message: `${message}; ${pause ?? "the account's status says how long requests wait"}`,
-  };
+  const until = pause ?? "the account's status says how long requests wait";
+  return { is: 'wait', reason: 'Throttled', message: `${message}; ${until}` };
 }
 
 /**

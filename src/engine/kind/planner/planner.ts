@@ -20,8 +20,8 @@ import {
   type Difference,
 } from './compare.ts';
 import { findOrCreate, boundTo, isMarked, isOfAccount, notGranted, resolveCreate } from './create.ts';
-import { denied, lookAfterDenial, readTwice, namesake, readOf, stallIfContested, waitWhileFrozen } from './observe.ts';
-import type { Look } from './observe.ts';
+import { denied, lookAfterDenial, namesake, onlyReported, readOf, readTwice, stallIfContested } from './observe.ts';
+import { waitWhileFrozen, type Look } from './observe.ts';
 import type { Read, ReadProblem } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
@@ -115,8 +115,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const late = lateArrival(pass, difference);
   if (late !== undefined) return late;
   const drifted = Object.keys(difference.differing);
-  const message = `the service differs from the spec in ${drifted.join(', ')}; the difference is only reported`;
-  const ready = drifted.length === 0 ? next : ({ is: 'ready', reason: 'Observed', message } as const);
+  const ready = drifted.length === 0 ? next : onlyReported(drifted);
   // While the service refuses to return the list, no change in the list can cause a reconcile. So reconcile again after
   // each poll interval. After a few intervals, the object is read by its id instead.
   const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
