@@ -114,12 +114,8 @@ function activationAvailable({ configuration, points }: Shown): OwnCondition {
   const { activationUnavailableReason, activationResult } = configuration;
   if (activationUnavailableReason !== undefined)
     return available.no('ActivationUnavailable', `the service allows no activation: ${activationUnavailableReason}`);
-  if (activationResult !== undefined) {
-    return available.no(
-      'AlreadyActivated',
-      `operation ${activationResult.operationId ?? '(id unknown)'} activated the configuration`,
-    );
-  }
+  if (activationResult !== undefined)
+    return available.no('AlreadyActivated', `${operationInWords(activationResult)} activated the configuration`);
   const active = activeOf(configuration);
   if (active !== undefined && !isSettledStandby(configuration)) {
     return available.no('OperationInProgress', `the service works on ${operationInWords(active)}`);

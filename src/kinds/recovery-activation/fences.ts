@@ -105,8 +105,7 @@ function activated(pass: ActivationPass, configuration: ConfigurationItem): stri
   const { afterOperationId = '' } = pass.spec;
   const { activationResult, activities } = configuration;
   if (activationResult !== undefined && activationResult.operationId !== afterOperationId) {
-    const { operationId } = activationResult;
-    return `operation ${operationId ?? '(id unknown)'} activated the configuration; ${howToFollow(operationId)}`;
+    return `${operationInWords(activationResult)} activated the configuration; ${howToFollow(activationResult.operationId)}`;
   }
   const active = activationUnderWay(configuration);
   if (active !== undefined) {

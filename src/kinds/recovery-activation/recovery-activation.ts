@@ -17,6 +17,7 @@ import {
   isWarm,
   lookAt,
   operationIn,
+  operationInWords,
   provenTwice,
   sameMoment,
   shownOperation,
@@ -149,7 +150,7 @@ function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): A
   const isOtherPoint = result.pointId !== undefined && result.pointId !== pass.spec.recoveryPoint.pointId;
   const isOurs = ownership === 'Created' || (!isOtherPoint && namesMatch(pass.spec, result, seen.source));
   if (isOurs === true) return promoted(pass, result);
-  const which = `operation ${result.operationId ?? '(id unknown)'} activated the configuration`;
+  const which = `${operationInWords(result)} activated the configuration`;
   if (isOurs === undefined) {
     const message = `${which}; it is not known if this request began the operation, because no answer of the service named the operation, and the service does not show the names of the recovered app and environment`;
     return { is: 'wait', reason: 'UnknownState', message, conditions: [notTold] };
