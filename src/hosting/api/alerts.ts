@@ -1,26 +1,8 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
-import {
-  Id,
-  number,
-  Text,
-  AnyText,
-  get,
-  endpoint,
-  objectAt,
-  single,
-  id,
-  optional,
-  lenient,
-  dateMs,
-  unwrapped,
-  parsed,
-  listNamed,
-  word,
-  compared,
-  time,
-} from './endpoint.ts';
+import { compared, dateMs, endpoint, get, id, lenient, listNamed, number, objectAt, optional } from './endpoint.ts';
+import { parsed, single, time, unwrapped, word, AnyText, Id, Text } from './endpoint.ts';
 
 const Alert = z.compile(
   z

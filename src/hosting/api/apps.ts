@@ -1,29 +1,8 @@
 import { z } from 'zod';
 import type { Read } from '../../engine/ports.ts';
-import {
-  bareOrIn,
-  Id,
-  number,
-  Text,
-  AnyText,
-  MaybeSecret,
-  AnyObject,
-  get,
-  endpoint,
-  objectAt,
-  id,
-  optional,
-  lenient,
-  lenientList,
-  dateMs,
-  unwrapped,
-  parsed,
-  listAt,
-  anyListNamed,
-  word,
-  words,
-  compared,
-} from './endpoint.ts';
+import { anyListNamed, bareOrIn, compared, dateMs, endpoint, get, id, lenient, lenientList } from './endpoint.ts';
+import { listAt, number, objectAt, optional, parsed, unwrapped, word, words, AnyObject } from './endpoint.ts';
+import { AnyText, Id, MaybeSecret, Text } from './endpoint.ts';
 
 const App = z
   .object({

@@ -1,27 +1,9 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read } from '../../engine/ports.ts';
-import {
-  bareOrIn,
-  cursorList,
-  Id,
-  number,
-  Text,
-  endpoint,
-  id,
-  optional,
-  lenient,
-  lenientList,
-  textOrNull,
-  parsed,
-  listNamed,
-  word,
-  words,
-  compared,
-  time,
-  errorTextOf,
-  wordsFrom,
-} from './endpoint.ts';
+import { bareOrIn, compared, cursorList, endpoint, errorTextOf, id, lenient, lenientList } from './endpoint.ts';
+import { listNamed, number, optional, parsed, textOrNull, time, word, words, wordsFrom, Id } from './endpoint.ts';
+import { Text } from './endpoint.ts';
 
 const Names = z.object({ envName: lenient(compared), appName: lenient(compared), createNewApp: lenient(z.boolean()) });
 

@@ -1,24 +1,8 @@
 import { z } from 'zod';
 import { isRecord } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
-import {
-  bareOrIn,
-  Id,
-  Text,
-  AnyObject,
-  get,
-  endpoint,
-  id,
-  lenient,
-  lenientList,
-  unwrapped,
-  parsed,
-  anyListNamed,
-  word,
-  words,
-  note,
-  compared,
-} from './endpoint.ts';
+import { anyListNamed, bareOrIn, compared, endpoint, get, id, lenient, lenientList, note } from './endpoint.ts';
+import { parsed, unwrapped, word, words, AnyObject, Id, Text } from './endpoint.ts';
 
 /** The schema of a name in the catalog of solutions: a string, or an object that has the string in its field `name`. */
 const Named = bareOrIn(compared, 'name');
