@@ -16,7 +16,7 @@ const summaries = {
   status: 'show the resources of an account as a tree: which are Ready, which are not, and why',
   why: 'explain why a resource is not Ready, deepest cause first, and what to do',
   doctor: 'check whether an installation of the operator is in order',
-  inventory: 'list everything that an account of the service has, and which resource manages it',
+  inventory: 'list the apps, environments, contact points, alerts and protections of an account',
   catalog: 'list the presets and solutions that the service offers to an account',
   reconcile: 'make the operator reconcile a resource now',
   pause: 'pause a resource, so that nothing is sent to the service for it',
@@ -123,8 +123,8 @@ async function keepSmall(): Promise<void> {
 }
 
 /**
- * Keeps compiled code on disk, so that the next start does not compile the program again. This saves half of the CPU
- * time and 20 MB of memory.
+ * Keeps compiled code on disk if the home folder can be written, so that the next start does not compile the program
+ * again. This saves half of the CPU time and 20 MB of memory.
  */
 function keepCompiled(): void {
   try {

@@ -89,11 +89,11 @@ const stalled = {
   NeverDeployed: 'Set `spec.deploy` to deploy something.',
   RollbackRefused: 'Set another version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
   DeployInDoubt:
-    "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at`.",
+    "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at` (after a failed rollback: `apphosting.dev/roll-back-at`).",
   ApplyInDoubt:
     "Check in the service's console what the environments run. To send the change again, edit the changed field, or remove `spec.applyImmediately` and set it again.",
   DeployFailed:
-    "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` to try the same deployment again.",
+    "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` (after a failed rollback: `apphosting.dev/roll-back-at`) to try the same deployment again.",
   PartiallyInstalled:
     'Nothing to do: the operator repeats the request until all components exist. If the message names a cause that you can remove, remove it.',
   UpgradeInDoubt:

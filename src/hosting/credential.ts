@@ -55,14 +55,17 @@ interface Unauthorized {
 }
 
 /**
- * Why a request is not sent: the service asked for a pause, the service refuses the token, or the operator closes its connection.
+ * Why a request is not sent: the service asked for a pause, the service refuses the token, or the operator closed the account's client.
  */
 type Refused = 'throttled' | 'unauthorized' | 'stopped';
+
+/** The reason why a request of a closed client is not sent. Other accounts with the same token can still send requests. */
+export const clientClosed = 'the operator closed this account, or opened it again with other settings';
 
 const refusals: Readonly<Record<Refused, Seen>> = {
   unauthorized: { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' },
   throttled: { was: 'heldBack', why: 'throttled', message: 'the service asked to slow down' },
-  stopped: { was: 'notSent', hostNotAllowed: false, message: 'the operator closes its connections for this account' },
+  stopped: { was: 'notSent', hostNotAllowed: false, message: clientClosed },
 };
 
 /** Returns the value of the metric label `outcome`. The label has only a few values, such as `2xx`, `404` and `lost`. */

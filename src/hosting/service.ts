@@ -16,7 +16,7 @@ import type {
   SendOptions,
   Urgency,
 } from '../engine/ports.ts';
-import { Credential } from './credential.ts';
+import { clientClosed, Credential } from './credential.ts';
 import { checkBaseUrl, type HostRules, type BaseUrl } from './wire/hosts.ts';
 import { openNames } from './wire/names.ts';
 import { openUndiciWire, type OpenWire, type Wire } from './wire/wire.ts';
@@ -141,8 +141,7 @@ function openService(
         urgency,
         leaveQueue: closing.signal,
         ...(options.deadline !== undefined && { deadline: options.deadline }),
-        mayStart: () =>
-          closing.signal.aborted ? 'the operator closes its connections for this account' : options.mayDispatch(),
+        mayStart: () => (closing.signal.aborted ? clientClosed : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
     // A call that was answered 429 or 425 was not carried out. So send it once more after the pause, with the greatest urgency.

@@ -105,7 +105,7 @@ export class KubeObjectWriter implements ObjectWriter {
     if (!sameJson(now.status, status)) {
       log.warn(
         { kind, namespace, name },
-        'the API server did not store the status as it was written; if the CRDs are those of this version (apphosting doctor), this is a bug',
+        'the API server did not store the status as it was written; if the CRDs are those of this version (apphosting doctor) and no admission webhook changes the status, this is a bug',
       );
     }
     return now;

@@ -21,7 +21,7 @@ const notes = ['Exit codes: 0 success, 1 something could not be read, 64 wrong u
 export const inventoryCommand = {
   name: 'inventory',
   summary:
-    'Lists every object in an account of the service, with its id. With --context, --kubeconfig or --account the list also shows\nwhich resource manages each object, and begins with the objects that no resource manages.',
+    'Lists the apps, environments, contact points, alerts and protections of an account, with their ids. With --context,\n--kubeconfig or --account the list also shows which resource manages each object, and begins with the objects that no\nresource manages.',
   flags,
   notes,
 } satisfies CommandLine<Flags>;

@@ -38,7 +38,7 @@ const Row = z
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe('A call that the operator would send, or something about the resource that the plan cannot know.');
+  .describe('A call that the operator would send, or (action `unknown`) what the plan cannot tell about a resource.');
 
 const Finding = z
   .strictObject({

@@ -82,7 +82,7 @@ export class OpenCreates {
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
       const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
       const { kind, ...meta } = partsOfKey(key);
-      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (already deleted from Kubernetes)`;
+      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (an object no longer watched)`;
     }
     const holder = this.#objects.indexedBy(wanted).find((other) => {
       const { journal } = other.status.memory;

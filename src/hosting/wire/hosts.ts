@@ -84,7 +84,7 @@ function nameFlaw(hostname: string, rules: HostRules): string | undefined {
   if (isLoopbackName(hostname)) return undefined;
   if (isIP(name) !== 0) return addressFlaw(name, false, rules);
   if (/^metadata(\.|$)|^instance-data(\.|$)/.test(name))
-    return 'the base URL leads to the metadata server of a cloud, which is not allowed';
+    return "the base URL has the name of a cloud's metadata server, which is not allowed";
   const known = rules.allowPrivateAddresses || !privateNames.test(name);
   return known ? undefined : 'the base URL names a host of a private network, which is not allowed';
 }

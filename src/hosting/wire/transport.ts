@@ -124,7 +124,7 @@ function seenOf(target: Target, request: Request, { status, headers, text }: Wir
   const dateMs = Date.parse(String(headers['date'] ?? ''));
   const ok = status >= 200 && status < 300;
   const isNo = !ok || saysNo(read?.value);
-  const redirect = status >= 300 && status < 400 ? ' (a redirect, which is never followed)' : '';
+  const redirect = status >= 300 && status < 400 ? ' (the operator follows no redirects)' : '';
   const flaw = text === '' ? ' (the body is empty)' : ' (the body is not JSON)';
   const unreadable = ok && read === undefined ? flaw : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;

@@ -50,7 +50,7 @@ const FunctionConfig = withRule(
   fields(
     'Settings of a function (API field: functionConfig). The service keeps the values of settings that are left out.',
     {
-      containerConcurrency: upToAMillion('Number of requests that one container handles at the same time.'),
+      containerConcurrency: upToAMillion('Maximum number of requests that one container handles at the same time.'),
       timeoutSeconds: upToAMillion('Maximum duration of a request, in seconds.'),
       idleTimeoutSeconds: upToAMillion('Maximum pause within a response, in seconds.'),
       responseStartTimeoutSeconds: upToAMillion('Maximum time until a response begins, in seconds.'),
@@ -189,7 +189,7 @@ export const AppEnvironmentFacts = facts({
   state: text('The state: Running, Stopped, Updating or another one (API field: status).', { max: 64 }).optional(),
   region: text('The region of the environment.', { max: 128 }).optional(),
   hosts: listOf('The host names of the environment.', text('A host name.', { max: 253 }), { max: 100 }).optional(),
-  resources: shown('The resources of the environment.', {
+  resources: shown("Number and size of the environment's containers.", {
     containers: upToAMillion('Number of containers.'),
     zClouds: number('Standard units of CPU and memory per container.', { min: 0, max: 1_000_000 }).optional(),
     cpu: number("CPU in the service's zCPU units.", { min: 0, max: 1_000_000_000 }).optional(),

@@ -139,6 +139,6 @@ function cleanupPending(shown: PendingCleanup | undefined): OwnCondition {
   }
   const until =
     earliestRetentionUntil === undefined ? '' : `; the first retention period ends at ${earliestRetentionUntil}`;
-  const message = `the service reports ${pendingCount} pending clean-ups; ${retainedDiskCount} of these are disks that the service keeps until their retention period ends${until}`;
+  const message = `the service reports pending clean-ups: ${pendingCount}; disks kept until their retention period ends: ${retainedDiskCount}${until}`;
   return cleanup.yes('CleanupPending', message);
 }

@@ -14,7 +14,7 @@ import {
 import * as recovery from '../recovery/schema.ts';
 import { count, environmentRef, wholeNumber } from '../shared/schema.ts';
 
-const Configuration = fields('A configuration that the reset wipes.', {
+const Configuration = fields('A configuration (the protection of one environment) that the reset wipes.', {
   configurationId: serviceId('The id of the configuration.'),
   configurationGeneration: wholeNumber('The generation of the configuration. Any other generation stops the request.'),
 });

@@ -95,7 +95,7 @@ function unmeasured(pass: AlertPass): Verdict<MetricAlertFacts> | undefined {
   if (!pass.spec.metric.startsWith('ingress_')) return undefined;
   const preset = presetOfEnvironment(pass, environmentOf(pass));
   if (preset === undefined || !isDatabase(pass, preset)) return undefined;
-  const message = `${pass.spec.metric} is not measured for databases, and the environment runs ${preset}; choose another metric`;
+  const message = `${pass.spec.metric} is not measured for databases and services such as ${preset}, which the environment runs; choose another metric`;
   return { is: 'stall', reason: 'Rejected', message };
 }
 

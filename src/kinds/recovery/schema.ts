@@ -148,7 +148,7 @@ export function operation(description: string) {
 /** The status fields for the current and the earlier stages of a recovery request. */
 export const stageFacts = {
   stage: text('The stage of the operation, as the service shows it (API field: phase).', { max: 64 }).optional(),
-  stageChangeTime: time('Time at which the service first showed the current stage.'),
+  stageChangeTime: time('Time at which the operator first saw the current stage.'),
   stages: listOf(
     `The newest stages of the operation (at most ${mostStages}), in order. A stage is missing if it began and ended between two reads of the service.`,
     shown('A stage of the operation.', {

@@ -230,7 +230,7 @@ export function resolveInstallation(pass: SolutionPass, entry: JournalEntry): So
     if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
   }
   if (traces.length > 0) {
-    const message = `${lost}, and ${ids} may be components of this installation; set spec.externalId to the id of the installation, or delete these apps to install the solution again`;
+    const message = `${lost}, and ${ids} may be components of this installation; set spec.externalId to the id of the installation or, if these apps (at most five are named) are leftovers, delete them to install the solution again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {

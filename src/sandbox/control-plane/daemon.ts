@@ -45,7 +45,10 @@ export class Daemon {
     this.#onEndedByItself = onEndedByItself;
   }
 
-  /** The process id while the program runs; undefined otherwise. */
+  /**
+   * The process id of the program; undefined if the program was not started, is being ended, or has ended by itself after
+   * it was up.
+   */
   get pid(): number | undefined {
     return this.#child?.pid;
   }
@@ -126,7 +129,7 @@ export class Daemon {
   async #lastWords(): Promise<string> {
     const text = (await readFile(this.#program.logPath, 'utf8').catch(() => '')).slice(this.#logFrom);
     const { logPath } = this.#program;
-    if (text === '') return `; the log ${logPath} is empty`;
+    if (text === '') return `; nothing new could be read from its log ${logPath}`;
     const lines = text.trimEnd().split('\n').slice(-8).join('\n  ');
     return `; the log ${logPath} ends with:\n  ${lines}`;
   }

@@ -67,7 +67,7 @@ export const tokenRoutes: readonly ControlRoute[] = [
       if (/[^\x21-\x7e]/.test(token))
         throw invalid('a token may contain only visible ASCII characters, because it is sent in an HTTP header');
       if (token === '.' || token === '..')
-        throw invalid('the tokens "." and ".." are not allowed, because they cannot be part of a URL');
+        throw invalid('the tokens "." and ".." are not allowed, because they cannot be a segment of the path of a URL');
       return keepToken(world, { token, kind: 'user', scopes: everyScope }, given);
     },
   ),

@@ -200,7 +200,7 @@ export const alertForms: readonly Form[] = [
     ],
     'GET /contact-point': ['shows a contact point, and its secrets if showSecrets is true', `${aPoint},showSecrets?`],
     'PATCH /contact-point': [
-      'changes a contact point; secrets that the request omits are kept',
+      'changes a contact point; fields of config that the request omits are kept',
       `${aPoint},name<contactPointId,config{}<contactPointId`,
       (at) => ({ name: at.row('contactPointId', contactPoints)?.name }),
     ],

@@ -92,7 +92,7 @@ function agreedSettings(world: World, { environment, asked }: ProtectionRequest)
   const defaults = defaultSettings(eligibleDestinations(world, environment), asked.snapshotIntervalMs);
   const { destinationRegion = '', mode, ...settings } = { ...defaults, ...given };
   if (!supports(world, destinationRegion)) {
-    throw rejected(world, 'destinationRegion is not eligible');
+    throw rejected(world, 'destinationRegion is missing or not eligible');
   }
   if (destinationRegion === region && !settings.sameRegionAcknowledged)
     throw rejected(world, 'protection within the same region needs sameRegionAcknowledged to be true');
