@@ -1,4 +1,4 @@
-/** A wall clock for the times that people read, and a monotonic clock for every decision. */
+/** A wall clock, for times that people read or that come from outside, and a monotonic clock, for waits. */
 export interface Clock {
   /** Returns the wall time in milliseconds since the Unix epoch. */
   wall(): number;

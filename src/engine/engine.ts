@@ -30,7 +30,10 @@ import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
 
-/** The delay of a reconcile after somebody else wrote status, so that two writers do not race each other. */
+/**
+ * The delay of a reconcile after somebody else changed status, labels or finalizers, so that two writers do not race each
+ * other.
+ */
 const foreignStatusMs = 1_000;
 
 /** Turns events of Kubernetes and of the service into reconciles, and connects the parts of the engine. */
@@ -129,8 +132,9 @@ export class Engine {
   }
 
   /**
-   * For `ms` milliseconds, delays the calls that must not be sent twice. Called after a leader ended without releasing
-   * its lease, and after the cluster was restored from a backup.
+   * For `ms` milliseconds, delays deletions and the calls that must not be sent twice, except new settings of an
+   * existing protection. Called after a leader ended without releasing its lease, and after the cluster was restored
+   * from a backup.
    */
   takeOver(ms: number): void {
     this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;
@@ -148,7 +152,7 @@ export class Engine {
 
   /**
    * Called when the cluster was restored from a backup, which may have undone writes of the operator. Reconciles all
-   * objects, and delays the calls that must not be sent twice.
+   * objects, and delays the same calls as `takeOver`.
    */
   rewound(): void {
     this.#written.clear();

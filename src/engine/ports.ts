@@ -257,7 +257,7 @@ export type ThrottleListener = (service: Service) => void;
  */
 export const shortPauseMs = 10_000;
 
-/** Opens a connection to the service. If the base URL is not allowed, returns a sentence that says why. */
+/** Opens a connection to the service. If the base URL is not valid or not allowed, returns a sentence that says why. */
 export interface Hosting {
   open(
     settings: ServiceSettings,
@@ -440,8 +440,8 @@ export interface Troubles {
    */
   failed(who: string, error: KubeError): boolean;
   /**
-   * Records that a request for this object or watch has succeeded. An outage of Kubernetes ends when everything that
-   * failed during the outage has succeeded again.
+   * Records that a request for this object or watch has succeeded, or that the object is gone. An outage of Kubernetes
+   * ends when this was recorded for everything that failed during the outage.
    */
   went(who: string): void;
 }

@@ -72,7 +72,7 @@ export class EventPublisher implements EventRecorder {
    */
   readonly #line = new PQueue({ concurrency: 1 });
   readonly #buckets: TokenBuckets;
-  /** Routine events that wait to be merged and published. */
+  /** Routine events that wait to be published; if they are about many objects, they are merged first. */
   readonly #gathered = new Map<string, RecordedEvent[]>();
   readonly #stop = new AbortController();
 

@@ -106,7 +106,8 @@ class Stage {
     const hosting = openHosting({
       ...around,
       callDeadlineMs: 30_000,
-      // Allow every host, because every request of a plan is answered in this process.
+
+      // Allow private addresses and this machine, because every request of a plan is answered in this process.
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
       wire: async (request) => {
         const token = request.headers['authorization'] ?? '';

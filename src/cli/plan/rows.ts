@@ -226,8 +226,8 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
 }
 
 /**
- * Fields of a request that a plan does not show as changes: the ids of objects and of the request, and
- * `applyImmediately`, which only decides when a change is deployed. Exception: `appEnvId` is shown for a new object.
+ * Fields of a request that a plan does not show as changes: ids of the account, of common objects and of the request,
+ * and `applyImmediately`, which only decides when a change is deployed. Exception: `appEnvId` is shown for a new object.
  */
 const naming: ReadonlySet<string> = new Set([
   'accountId',

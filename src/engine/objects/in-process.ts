@@ -229,9 +229,9 @@ export class InProcess {
   // Why: docs/design/at-most-once.md#only-the-failed-call-waits-not-its-resource
 
   /**
-   * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one in the verdict, or ten
-   * minutes if the verdict contains none. After a failure, the pause grows with each consecutive failure; if the
-   * verdict contains a longer pause, that one applies.
+   * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one that the verdict asks
+   * for, or else ten minutes. After a failure, the pause grows with each failure or refusal in a row, up to five
+   * minutes; if the verdict asks for a longer pause, that one applies.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
@@ -390,7 +390,10 @@ export class RecordingView implements View {
     return { snapshot: found.snapshot, items };
   }
 
-  /** Returns the keys of the polled lists that this reconcile used and that have not been read since `at`. */
+  /**
+   * Returns the keys of the polled lists that this reconcile used and whose newest read began before `at`. Lists that
+   * were never read are left out.
+   */
   polledBefore(at: number = Number.NEGATIVE_INFINITY): readonly string[] {
     const polled = [...this.looked.values()].filter(({ read }) => read.pace === 'poll');
     const old = polled.filter(({ read }) => (this.service.snapshot(read)?.begunAt ?? at) < at);

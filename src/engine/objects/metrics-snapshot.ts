@@ -5,8 +5,9 @@ import type { ObjectMeta } from '../ports.ts';
 export type MetricsSnapshot = ReturnType<typeof metricsSnapshot>;
 
 /**
- * Counts the objects of each kind by the type, status and reason of their conditions, and the calls with an unknown
- * outcome. Also returns the use of each account, and the ages of failures and of unknown outcomes.
+ * Counts the objects of each kind by their condition Ready, their other conditions by type, status and reason, and the
+ * calls with an unknown outcome. Also returns how many resources and orphans each account has, the age of the newest
+ * failure of each kind of one-time request, and the age of the oldest unknown outcome.
  */
 export function metricsSnapshot(entries: Iterable<Stored>, wallMs: number) {
   const all = [...entries];

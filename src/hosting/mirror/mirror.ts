@@ -358,8 +358,8 @@ class Schedule {
   }
 
   /**
-   * Updates how many requests per second the polls of a list are expected to need. Each poll needs one request for each page of
-   * the list.
+   * Updates how many requests per second the polls of a list are expected to need: one request for each page at each poll. The
+   * number is zero for a list that is not polled, and for rate-limited reads.
    */
   plan(polled: PolledList): void {
     const isCounted = polled.isPolled && polled.read.pace !== 'rateLimited';

@@ -218,8 +218,8 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], leftover };
   }
-  // For some time after a call the service shows the old state of the environment. Until the service shows the effect, report
-  // Updating.
+  // For some time after a call the service shows the old state of the environment. Report Updating until its update time shows
+  // the effect, but for at most one horizon.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =

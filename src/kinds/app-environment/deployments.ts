@@ -141,7 +141,7 @@ function overtaken(pass: EnvironmentPass): Remembered {
   return { applied: appliedOvertaken(pass), ...(facts.deploy !== undefined && { facts: { ...facts, deploy } }) };
 }
 
-/** Builds the call that deploys the image, build or content version of the spec. */
+/** Builds the call for spec.deploy: deploy the image, start a build, or roll back to the content version. */
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);

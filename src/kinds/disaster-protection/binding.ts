@@ -1,4 +1,7 @@
-/** Finds the environment to protect and its configuration in the service, and binds the protection to both. */
+/**
+ * Tells which environment to protect, finds its configuration in a list of the service, and binds the protection to that
+ * configuration.
+ */
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory, Step } from '../../engine/kind/contract/step.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';

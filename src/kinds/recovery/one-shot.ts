@@ -263,8 +263,8 @@ export function notingAnswer<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> 
 }
 
 /**
- * Reasons for waits that may end at any moment. A request that waits for one of these reasons reads the service again
- * soon. For other reasons, the usual poll interval is enough.
+ * Reasons for waits that may end at any moment. A recovery request that was recorded or accepted and waits for one of
+ * these reasons reads the service again after a few seconds. For other reasons, the usual poll interval is enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 

@@ -129,7 +129,10 @@ function statusBodyOf(json: string): StatusBody | undefined {
   }
 }
 
-/** Returns the error code of a transport failure. The failure's message is not used, since it might quote what was sent. */
+/**
+ * Returns the error code of a transport failure or, without a code, the name of the innermost error. The failure's message is not
+ * used, since it might quote what was sent.
+ */
 function codeOf(cause: unknown): string | undefined {
   if (!(cause instanceof Error)) return undefined;
   if ('code' in cause && typeof cause.code === 'string') return cause.code;

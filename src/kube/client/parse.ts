@@ -165,7 +165,7 @@ export function titleOf(resource: Resource, namespace: string | undefined, name:
 const newline = 0x0a;
 
 /**
- * Splits a stream of bytes into lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the
+ * Splits a stream of bytes into lines, and leaves out empty lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the
  * stream ends within a line. A line may be longer if its end arrives in the same chunk.
  */
 export async function* linesOf(

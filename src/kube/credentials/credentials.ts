@@ -73,7 +73,10 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
 interface CredentialSource extends KubeConfiguration {
   /** True if the credential comes from a plugin or an identity provider, not from files. */
   readonly isAsked: boolean;
-  /** Returns the credential that client-node would send now; throws a `CredentialsError` if there is none. */
+  /**
+   * Returns the credential that client-node would send now; it is empty if the user entry names none. Throws a
+   * `CredentialsError` if the credential that the user entry names cannot be read or used.
+   */
   show(): Promise<KubeAccess>;
   /** Returns the time at which the credential expires; infinity if the credential has no known expiry time. */
   expiresAt(): number;

@@ -74,11 +74,6 @@ export const reasons = {
   NotFound: 'The object that the spec names does not exist in the service.',
   ObjectGone:
     'The object no longer exists in the service and is not created again, because spec.lifecycle.onMissing is Stall or spec.externalId names the object.',
-  ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'Status names no further step, or the annotation post-install-done says that the step is done.',
-  TokenSuffices: 'No resource of the account needs a permission that the token lacks.',
-  ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
-  NoChangesPending: 'No change of the app is waiting for the next deployment.',
   ChangeNotShown:
     'The service accepted the same change several times (an edit three times, a correction of drift twice) but still shows the old value; the change is not sent again until the spec changes.',
   Contested:
@@ -157,6 +152,11 @@ export const reasons = {
   Synced: 'The last call or read succeeded and the service equals the spec.',
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
   // Reasons of conditions that only some kinds have
+  ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
+  NothingToDo: 'Status names no further step, or the annotation post-install-done says that the step is done.',
+  TokenSuffices: 'No resource of the account needs a permission that the token lacks.',
+  ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
+  NoChangesPending: 'No change of the app is waiting for the next deployment.',
   Throttling: 'The service asked the operator to slow down, so requests wait or are sent more slowly at the moment.',
   NotThrottled: 'The operator may send requests at the full rate.',
   Propagated: 'The contact point is deployed to the regions listed in status.deployments.',

@@ -122,7 +122,7 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
   };
   const known = token === undefined ? undefined : world.of(tokens).get(token);
   const accountId = chosen('accountId') ?? known?.currentAccountId ?? own?.accountId;
-  /** Lists the objects of a collection that belong to the account. */
+  /** Lists the objects of a collection that belong to the account or, like regions, to no account. Without an account, lists all. */
   const rows = <T extends object>(of: Collection<T>) => {
     const isOurs = (row: T) => !('accountId' in row) || accountId === undefined || row.accountId === accountId;
     return world.of(of).all().filter(isOurs);
@@ -135,8 +135,8 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
     chosen,
     rows,
     /**
-     * Finds the object for a field of a form: the one that the user chose. If the user chose none, takes the first object of the account
-     * that passes the test `suits`. If none passes, takes the first object of the account.
+     * Finds the object for a field of a form: the one that the user chose. If the user chose none, takes the first object in `rows` that
+     * passes the test `suits`. If none passes, takes the first object in `rows`.
      */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);

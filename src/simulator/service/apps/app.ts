@@ -24,7 +24,7 @@ export const imageReference = matching(/^[^\s\p{Cc}]+$/u, 'an image reference', 
 /** The three git fields of an app. A request that sends one of them must send all three. */
 export const gitFields = { gitNamespace: text(), gitRepo: text(), gitInstallationId: text() };
 
-/** The fields that POST /app and PATCH /app both take. */
+/** Fields that POST /app and PATCH /app both take, and copy into the app as the request sent them. */
 const sharedFields = {
   dockerfilePath: text(),
   customDockerfileContent: text(),

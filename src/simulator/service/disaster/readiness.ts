@@ -1,4 +1,5 @@
-// Computes the readiness of a disaster-readiness configuration for each request. Unknown, expired or failed evidence never counts as ready.
+// Computes the readiness of a disaster-readiness configuration anew at each request. Unknown, expired or failed evidence never counts as
+// ready, unless a control request (/_sim) sets the readiness.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './model.ts';
 import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';

@@ -73,7 +73,7 @@ type Settles = (typeof settlesTo)[DeploymentKind];
 /** Values of an environment's status that the API documentation does not mention; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment, and records in the change log what caused it, such as `build`, and which version it deploys. */
+/** Begins a deployment. Records in the change log what caused it, such as `build`, and if known which version it deploys. */
 export function begin(
   world: World,
   environment: Environment,

@@ -55,8 +55,8 @@ function busyIn(configuration: Configuration): Operation {
 }
 
 /**
- * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The readiness is not merged
- * here. It is set after the step of the operation, because the step could remove it.
+ * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The standby, the phase and
+ * the readiness are not merged here. The readiness is set after the step of the operation, because the step could remove it.
  */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;
