@@ -106,7 +106,6 @@ class Stage {
     const hosting = openHosting({
       ...around,
       callDeadlineMs: 30_000,
-
       // Allow private addresses and this machine, because every request of a plan is answered in this process.
       hostRules: { allowedHosts: [], allowInsecureLoopback: true, allowPrivateAddresses: true, proxy: undefined },
       wire: async (request) => {
