@@ -378,14 +378,6 @@ export function addThreads(): void {
   env['UV_THREADPOOL_SIZE'] ??= '64';
 }
 
-/**
- * Makes zod interpret schemas instead of compiling a function for each, which would take 5 MB. Has no effect on schemas that were
- * built before, nor on the few that are read often and pass through `z.compile`.
- */
-export function interpretSchemas(): void {
-  z.config({ jitless: true });
-}
-
 /** Returns the hosts to which tokens may be sent, as the flags say, and the proxy that the environment variables name. */
 export function hostRulesOf(settings: Settings<typeof hostFlags>) {
   const { allowedHosts, allowPrivateAddresses, allowInsecureLoopback } = settings;

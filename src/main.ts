@@ -98,7 +98,7 @@ async function main(): Promise<number> {
     return 1;
   }
   keepCompiled();
-  if (name === 'run' || name === 'simulator') await keepSmall();
+  if (name === 'run' || name === 'simulator') keepSmall();
   const command = await loaders[name]();
   // Write the compile cache now and not at the end, so that even a process that is killed leaves compiled code for the
   // next process.
@@ -115,11 +115,10 @@ function isCommand(name: string): name is keyof typeof summaries {
  * to 32 MB, and old objects are collected when they have grown by a fifth. Most objects live for one reconcile only.
  * TurboFan stays off: no function is so hot that what it saves exceeds what it costs.
  */
-async function keepSmall(): Promise<void> {
+function keepSmall(): void {
   setFlagsFromString('--no-turbofan');
   setFlagsFromString('--semi-space-growth-factor=1');
   setFlagsFromString('--heap-growing-percent=20');
-  (await import('./config.ts')).interpretSchemas();
 }
 
 /**
