@@ -2,7 +2,7 @@
 import { isRecord, recordsIn } from '../../base/json.ts';
 import { type AnyKind, resourceOf } from '../../engine/kind/contract/define.ts';
 import { parseStored, partsOfKey, type ParsedObject } from '../../engine/objects/stored.ts';
-import { type KubeApi, KubeError, type KubeObject } from '../../engine/ports.ts';
+import type { KubeApi, KubeObject } from '../../engine/ports.ts';
 import { kinds } from '../../kinds/index.ts';
 import { failureOf, listAll, withGroup } from './open.ts';
 
@@ -16,10 +16,7 @@ export interface ObjectsRead {
   readonly problems: readonly string[];
 }
 
-/**
- * Reads every object of the operator's kinds in one namespace, or in all namespaces if `namespace` is undefined. Reads nothing
- * more if the API server does not answer the first request.
- */
+/** Reads every object of the operator's kinds in one namespace, or in all namespaces if `namespace` is undefined. */
 export async function readObjects(
   api: Pick<KubeApi, 'list'>,
   namespace: string | undefined,
@@ -35,8 +32,6 @@ export async function readObjects(
     } catch (error) {
       const where = place === undefined ? '' : ` in namespace ${place}`;
       problems.push(`${failureOf(error, `list ${withGroup(resource)}`)}${where}`);
-      // An API server that does not answer the first request would let each of the others wait as long.
-      if (kind === wanted[0] && error instanceof KubeError && error.reason === 'unavailable') break;
     }
   }
   return { objects, problems };

@@ -72,17 +72,6 @@ describe('status', () => {
     expect(code).toBe(1);
   });
 
-  it('asks no more, and says why in one line, where the API server does not answer the first question', async () => {
-    const world = await worldOf();
-    const cluster = clusterOf(world);
-    cluster.api.inject({ verb: 'list', effect: 'before', outcome: 'unavailable', times: 100 });
-
-    const { code, err } = await ran(status, [], { cluster });
-
-    expect(err).toMatch(/^apphosting status: list hostingaccounts[.]apphosting[.]dev: .*\n$/u);
-    expect(code).toBe(1);
-  });
-
   it.each([
     ['status', status, ['--color', 'never'], 'no resource could be read, so nothing is known\n'],
     ['why', why, ['-A'], 'no resource could be read, so nothing is known\n'],
