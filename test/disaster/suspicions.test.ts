@@ -144,7 +144,7 @@ describe('a reset by somebody else', () => {
 
     expect(conditionOf(world, 'DisasterReset', 'wipe', 'Succeeded')).toBe('True/Succeeded');
     expect(messageOf(world, 'DisasterReset', 'wipe', 'Accepted')).toBe(
-      'the service shows the effect of the request; somebody else may have caused this effect',
+      'the service accepted the request, or shows an effect that somebody else may have caused',
     );
   });
 });

@@ -27,7 +27,7 @@ interface Shelf {
   readonly id: string;
   /**
    * True if only a read of one item shows all fields that a plan needs. For all other items, the list also serves to
-   * answer a read of one item. So a plan never reads the settings of a contact point, which hold secrets.
+   * answer a read of one item. So a plan does not read the settings of a listed contact point, which hold secrets.
    */
   readonly isListedInPart?: true;
 }

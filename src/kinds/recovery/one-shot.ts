@@ -577,7 +577,7 @@ const succeeded = about('Succeeded');
 
 /** Builds the condition Accepted for a request that the service accepted, or whose effect the service shows. */
 function acceptance({ ownership }: Pick<Memory, 'ownership'>): OwnCondition {
-  const shown = 'the service shows the effect of the request; somebody else may have caused this effect';
+  const shown = 'the service accepted the request, or shows an effect that somebody else may have caused';
   return about('Accepted').yes('Accepted', ownership === 'Presumed' ? shown : 'the service accepted the request');
 }
 

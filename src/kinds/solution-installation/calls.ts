@@ -77,9 +77,13 @@ export function leftPrints(pass: SolutionPass): Readonly<Record<string, string>>
   return Object.fromEntries(left);
 }
 
-/** Returns what status says was applied once the service has accepted the spec with these inputs. */
+/**
+ * Returns what status says was applied once the service has accepted the spec with these inputs. The image that the agent
+ * got with an earlier spec stays.
+ */
 export function asApplied(pass: SolutionPass, inputs?: Inputs): NonNullable<Memory['applied']> {
-  const prints = { ...leftPrints(pass), ...printsOf(pass, wantedOf(pass, inputs)) };
+  const left = definedIn({ [agentImage]: leftPrints(pass)[agentImage] });
+  const prints = { ...left, ...printsOf(pass, wantedOf(pass, inputs)) };
   return { generation: pass.subject.generation, prints };
 }
 

@@ -105,7 +105,8 @@ function keep(pass: SolutionPass): SolutionStep {
   // Upgrade only after all components were found. If a component is missing, the service reacts to the same request by
   // creating the component, and does not set the image.
   if (changed.length > 0) return upgrade(pass);
-  const applied = asApplied(pass);
+  const { generation, prints } = asApplied(pass);
+  const applied = { generation, prints: { ...leftPrints(pass), ...prints } };
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
