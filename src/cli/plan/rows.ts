@@ -2,7 +2,7 @@
 import { definedIn, isRecord, revealed, sameJson, type Json, type JsonObject, Secret } from '../../base/json.ts';
 import { keyOf, partsOfKey, referredBy, type ParsedObject } from '../../engine/objects/stored.ts';
 import type { Request } from '../../engine/ports.ts';
-import { receiptOf, solutionResultOf } from '../../hosting/requests.ts';
+import { protectionSettings, receiptOf, solutionResultOf } from '../../hosting/requests.ts';
 import { conditionOf, keyInWords, printable } from '../cluster/objects.ts';
 import type { Finding, Plan, PlanAction, PlanField, PlanRow } from './model.ts';
 import type { PlannedCall, Played } from './rehearsal.ts';
@@ -243,13 +243,6 @@ const naming: ReadonlySet<string> = new Set([
 /** Objects in request bodies of which the service only changes the fields that are sent. It replaces every other object. */
 const merged: ReadonlySet<string> = new Set(['config', 'jobConfig', 'functionConfig', 'envVars', 'inputs']);
 
-/** The settings that the request to configure a protection can have. The service may show other fields, which no call removes. */
-const settings: ReadonlySet<string> = new Set(
-  'destinationRegion mode storageCredentialId snapshotIntervalMs validationIntervalMs rpoTargetMs rtoTargetMs sameRegionAcknowledged target'.split(
-    ' ',
-  ),
-);
-
 /** Lists the fields that a call changes: those that it sends, and those that it removes by leaving them out. */
 function fieldsOf({ object, request, before = {} }: PlannedCall, around: Around): readonly PlanField[] {
   const isNew = actionOf(request) === 'create';
@@ -258,7 +251,7 @@ function fieldsOf({ object, request, before = {} }: PlannedCall, around: Around)
   const objects = new Set([...sent.keys()].filter((name) => name.includes('.')).map(topOf));
   // The service replaces an object, and all settings of a protection; a value that is not sent is removed.
   const isReplaced = (top: string) =>
-    request.endpoint === configure ? settings.has(top) : objects.has(top) && !merged.has(top);
+    request.endpoint === configure ? protectionSettings.has(top) : objects.has(top) && !merged.has(top);
   const left = [...was.keys()].filter((name) => Boolean(was.get(name)) && isReplaced(topOf(name)));
   return [...new Set([...sent.keys(), ...left])].flatMap((name): readonly PlanField[] => {
     const [value, seen] = [sent.get(name), was.get(name)];

@@ -284,6 +284,9 @@ const settings = {
   target: Target.exactOptional(),
 };
 
+/** The names of the settings that the request to configure a protection can have. The service may show other fields. */
+export const protectionSettings: ReadonlySet<string> = new Set(Object.keys(settings));
+
 const ConfigureItem = z
   .strictObject({ ...settings, sourceAppEnvId: Id, requestId: Id, expectedGeneration: number })
   .readonly();
