@@ -1,20 +1,49 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { execPath } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { operatorNode } from '../src/sandbox/programs.ts';
+import { usageOf } from './support/processes.ts';
 import { calm } from './support/readiness.ts';
 import { meter, resultOf, rounded, type Result } from './support/result.ts';
 import type { Stage } from './support/stage.ts';
+import { environmentId } from './support/workload.ts';
 
 const minuteMs = 60_000;
+/** The time that a program needs until it only sends requests. */
+const startMs = 5_000;
 
-/** One minute in which nobody changes anything. */
+/** One minute in which nobody changes anything, and one in which a program of a few lines sends as many requests. */
 export async function rest(stage: Stage): Promise<Result> {
   const calmAfterSeconds = await calm(stage);
   const counting = await meter(stage);
   await sleep(minuteMs);
   const readings = await counting.stop();
-  const { kubernetes } = readings;
+  const { kubernetes, service } = readings;
+  const requests = service.reads + service.writes + service.refreshes + kubernetes.reads + kubernetes.writes;
   return resultOf('rest', stage, readings, null, {
     calmAfterSeconds,
     cpuPercentOfACore: rounded((readings.cpuSeconds / readings.seconds) * 100),
+    bareCpuPercentOfACore: await bareCpuPercent(stage, requests),
     kubernetesWritesButTheLease: kubernetes.writes - kubernetes.leaseWrites,
   });
+}
+
+/** Measures for a minute what so many requests cost a program that does nothing else. */
+async function bareCpuPercent({ serviceUrl }: Stage, requests: number): Promise<number> {
+  const path = `/api/public/v1/app-env/alerts?appEnvId=${environmentId(0)}`;
+  const program = [...operatorNode, join(import.meta.dirname, 'bare.ts'), serviceUrl, path, String(requests)];
+  const bare = spawn(execPath, program, { stdio: 'inherit' });
+  const ended = once(bare, 'exit');
+  try {
+    await sleep(startMs);
+    const before = await usageOf(bare.pid ?? 0);
+    await sleep(minuteMs);
+    const after = await usageOf(bare.pid ?? 0);
+    return rounded(((after.cpuSeconds - before.cpuSeconds) / (minuteMs / 1_000)) * 100);
+  } finally {
+    bare.kill();
+    await ended;
+  }
 }

@@ -113,7 +113,8 @@ export function alertName(batch: string, at: number): string {
   return `alert-${batch}-${at}`;
 }
 
-function environmentId(at: number): string {
+/** Returns the id of an environment of the workload in the service. */
+export function environmentId(at: number): string {
   return `env_bench_${at}`;
 }
 

@@ -1,0 +1,29 @@
+/*
+ * The least that polling costs on this machine: sends the same lists as the operator at rest, at whole quarters of a
+ * second, and parses each answer. Nothing of the operator runs here; only undici, and V8 with the operator's settings.
+ * `rest` starts it, and ends it.
+ */
+import { argv } from 'node:process';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { Pool } from 'undici';
+
+const tickMs = 250;
+const [url = '', path = '', perMinute = ''] = argv.slice(2);
+const perTick = Number(perMinute) / (60_000 / tickMs);
+
+for (const flag of ['--no-turbofan', '--semi-space-growth-factor=1', '--heap-growing-percent=20'])
+  setFlagsFromString(flag);
+const pool = new Pool(url, { connections: 16 });
+
+async function ask(): Promise<void> {
+  const { body } = await pool.request({ method: 'GET', path, headers: { authorization: 'demo-admin' } });
+  JSON.parse(await body.text());
+}
+
+let owed = 0;
+for (;;) {
+  const ticks = Math.max(1, Math.ceil((1 - owed) / perTick));
+  await sleep(ticks * tickMs - (Date.now() % tickMs));
+  for (owed += ticks * perTick; owed >= 1; owed -= 1) void ask();
+}
