@@ -68,7 +68,7 @@ export function pointFor(world: World, configuration: Configuration, request: Ac
   );
   const isSameInstant = date(world, point.cutoffAt) === date(world, request.cutoffAt);
   if (point.operationId === request.selectedOperationId && isSameInstant) return point;
-  throw rejected(world, 'selectedOperationId and cutoffAt do not belong to the recovery point pointId');
+  throw rejected(world, 'selectedOperationId and cutoffAt are not those of the recovery point with this pointId');
 }
 
 function refusedRecovery({ told, lastCheck, settings, standby }: Configuration): string | undefined {

@@ -241,7 +241,7 @@ export function requireRunnable(
   if (dockerPreset === 'FUNCTION' && !supports.functions) throw invalid(`region ${region} does not support Functions`);
   if (dockerPreset === 'FUNCTION' && volumes > 0) throw invalid('Functions have no persistent volumes');
   if (dockerPreset === 'COUCHDB' && resources.containers > 1) {
-    throw invalid('CouchDB is a single node: use containers 1');
+    throw invalid('CouchDB runs on a single node, so containers must not be more than 1');
   }
 }
 

@@ -83,7 +83,7 @@ function requireSame(
   if (other !== undefined) throw rejected(world, `the installation was created with a different ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
   if (isPersonal && before.ownerMembershipId !== membershipId)
-    throw rejected(world, 'only its creator can continue an installation with a personal subscription');
+    throw rejected(world, 'only the creator of an installation with a personal subscription can continue or upgrade it');
 }
 
 function requireNotBeingDeleted(world: World, { components }: Installation): void {
