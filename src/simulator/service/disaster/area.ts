@@ -38,9 +38,9 @@ export const disasterReadiness: Area = {
 };
 
 /**
- * Estimates how much work scheduled snapshots and validations cause while the clock advances by `ms` milliseconds. The result is a number
- * of firings of a simple timer: a snapshot takes as much work as 5 such firings, or as 10 if there is a warm standby, and a validation as much as
- * 20.
+ * Estimates how much work scheduled snapshots and validations cause while the clock advances by `ms` milliseconds. The
+ * result is a number of firings of a simple timer. A snapshot counts as 5 firings, or as 10 if there is a warm standby;
+ * a validation counts as 20.
  */
 function workIn(world: World, ms: number): number {
   const work = ({ settings }: { readonly settings: ConfigurationSettings }) =>

@@ -27,8 +27,8 @@ const settings = {
 };
 
 /**
- * The settings of a protection, as a request sends them. A missing setting means its default value; a storageCredentialId of null means the
- * storage of the platform.
+ * The settings of a protection, as a request sends them. A missing setting means its default value. Without
+ * storageCredentialId, the copies use the storage of the source; null means the storage of the platform.
  */
 export type AskedSettings = ReadFields<typeof settings>;
 
@@ -78,8 +78,8 @@ const instant: Reads<number> = (value, name) => {
 };
 
 /**
- * Validates the body of POST /disaster-readiness/activate. A missing target is accepted here, because it counts as a broken business rule.
- * It is rejected later, with the status that the simulator option `rejection.status` sets.
+ * Validates the body of POST /disaster-readiness/activate. A missing target is accepted here and rejected later,
+ * because the API does not document the status of this error: the simulator option `rejection.status` sets it.
  */
 export const activateBody = fields({
   ...reference,

@@ -1,5 +1,5 @@
-// Makes the copies of a source environment: its recovery points and, in a warm configuration, the standby to which these points are
-// applied. A new copy removes a readiness that a control request (/_sim) has set, and the readiness is then computed again.
+// Makes the copies of a source environment: its recovery points and, in a warm configuration, the standby to which
+// these points are applied.
 import { hash as hashWith } from 'node:crypto';
 
 import type { World } from '../../store/store.ts';
@@ -53,8 +53,9 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
 }
 
 /**
- * Lists the recovery points that an activation can use, each with its selectedOperationId. For a cold protection, these are all its points.
- * For a warm protection, it is the point that the standby applied last; before the enrollment is complete, there is none.
+ * Lists the recovery points that an activation can use, each with its selectedOperationId. For a cold protection, these
+ * are all its points. For a warm protection, it is only the point that the standby applied last, and only once the
+ * enrollment is complete.
  */
 export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
   const { points, settings, receiverOperationId, enrolled } = configuration;
@@ -74,31 +75,34 @@ export function hash(text: string): string {
   return hashWith('sha256', text);
 }
 
-// Runs a warm standby, which applies a first copy and then every change of the source, in order. If the first copy is large, or a change
-// takes long to apply, the standby gets a larger machine, and later a standard one again. Resizing restarts the machine before the next
-// change is applied.
+// Runs a warm standby, which applies a first copy and then every change of the source, in order. If the first copy is
+// large, or a change takes long to apply, the standby gets a larger machine for some time. Each resize restarts the
+// machine before the next change is applied.
 
 /** How long the machine of a standby takes to restart when it is resized. */
 const RESTART_MS = 30 * SECOND;
 
-/** A first copy of at least this number of bytes counts as large, so its standby gets a larger machine. */
+/** If the first copy of a standby has at least this number of bytes, the standby gets a larger machine. */
 const LARGE_FIRST_COPY_BYTES = 1_000_000_000;
 
 const FIRST_COPY_BYTES_PER_SECOND = 250_000_000;
 
 /**
- * If a standby got a larger machine because of a large first copy, it gets a standard one again after this number of consecutive changes
- * that it applied quickly.
+ * A standby whose machine was enlarged for a large first copy gets a standard machine again after this number of
+ * quickly applied changes in a row.
  */
 const QUICK_CHANGES_AFTER_SEED = 2;
 
 /**
- * If a standby got a larger machine because it applied a change too slowly, it gets a standard one again after this number of consecutive
- * changes that it applied quickly.
+ * A standby whose machine was enlarged because a change took too long gets a standard machine again after this number
+ * of quickly applied changes in a row.
  */
 const QUICK_CHANGES_AFTER_SUSTAINED = 6;
 
-/** A standby counts as making no progress if it has applied no change for more than this number of snapshot intervals. */
+/**
+ * If changes wait but a standby has neither begun nor finished one for more than this number of snapshot intervals, it
+ * counts as making no progress.
+ */
 const INTERVALS_WITHOUT_PROGRESS = 3;
 
 /** Returns the initial values of a standby that waits for its first copy. */
@@ -139,7 +143,10 @@ function firstCopyMs({ firstCopyBytes }: ToldRecord): number {
   return Math.max(1, Math.ceil(firstCopyBytes / FIRST_COPY_BYTES_PER_SECOND)) * SECOND;
 }
 
-/** Completes the change that a standby is applying. The recovery point of this change becomes the protected one. */
+/**
+ * Completes the change that a standby is applying. The recovery point of this change becomes the protected recovery
+ * point.
+ */
 export function finishChange(configuration: Configuration, now: number): Configuration {
   const { standby, told, settings } = configuration;
   const [change, ...rest] = standby?.backlog ?? [];
@@ -182,7 +189,7 @@ function nextShape(shape: StandbyShape, quick: boolean, quickChanges: number, be
   return quick ? shape : 'sustained';
 }
 
-/** True if a standby has applied every change. */
+/** True if a standby has applied every change, and no control request (/_sim) has set it as not caught up. */
 export function caughtUp(standby: Standby): boolean {
   return standby.firstCopyDone && standby.backlog.length === 0 && !standby.heldBehind;
 }
@@ -196,8 +203,8 @@ export function fallenBehind(standby: Standby): boolean {
 }
 
 /**
- * True if changes wait but the standby has applied none for several snapshot intervals. If a control request (/_sim) has set the standby as
- * not caught up, this is true only if the condition `hold` stops the whole configuration too.
+ * True if changes wait but the standby has neither begun nor finished one for several snapshot intervals. False while a
+ * control request (/_sim) keeps the standby from catching up, unless the condition `hold` is set too.
  */
 export function makesNoProgress({ standby, settings, told }: Configuration, now: number): boolean {
   if (standby === undefined || standby.backlog.length === 0) return false;
@@ -206,12 +213,13 @@ export function makesNoProgress({ standby, settings, told }: Configuration, now:
   return now - Math.max(applyingSince, standby.progressAt) > INTERVALS_WITHOUT_PROGRESS * settings.snapshotIntervalMs;
 }
 
-// The next functions handle a readiness that a control request (/_sim) has set. It replaces the computed readiness until the next snapshot
-// or the next change of settings. A completed validation or an applied change also removes it, unless it excuses a missed RPO target.
+// The next functions handle a readiness that a control request (/_sim) has set. It replaces the computed readiness
+// until the next snapshot or change of settings. A completed validation or an applied change also removes it, unless
+// its reason is `chainRollover` or `catchingUp`.
 
 /**
- * True if the reason of a readiness excuses a missed RPO target for up to 12 hours. Two reasons do: a full copy is running
- * (`chainRollover`), or the standby is catching up (`catchingUp`).
+ * True for a readiness with the reason `chainRollover` (a full copy is running) or `catchingUp` (the standby is
+ * catching up). In the first 12 hours after the RPO target is missed, such a reason is shown instead of `rpoExceeded`.
  */
 export function isExcuse({ state, reason }: StatedReadiness): boolean {
   return state === 'needsAttention' && (reason === 'chainRollover' || reason === 'catchingUp');

@@ -1,6 +1,6 @@
-// Defines the durations of disaster-readiness operations and their phases. The API documentation gives only 12 hours, six failed steps and
-// "about 15 minutes". The other durations are chosen so that a protection is ready 20 seconds after its request, and an activation takes
-// about 20 seconds.
+// Defines how long each phase of a disaster-readiness operation takes. Of these durations, the API documentation gives
+// only "about 15 minutes" for six failed steps. The others are chosen so that a protection is ready 20 seconds after
+// its request, and an activation takes about 20 seconds.
 
 /**
  * The kind of a disaster-readiness operation. An enrollment prepares the protection of an environment: it makes the first copy and checks

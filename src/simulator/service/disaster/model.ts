@@ -12,14 +12,15 @@ export interface TargetNames {
 }
 
 /**
- * The settings of a configuration, with every default filled in. If storageCredentialId is absent, the copies use the storage of the
- * source.
+ * The settings of a configuration, with every default filled in. Without storageCredentialId, the copies use the
+ * storage of the source; null means the storage of the platform.
  */
 export interface ConfigurationSettings
   extends Required<Omit<AskedSettings, 'storageCredentialId' | 'target'>>, Pick<AskedSettings, 'storageCredentialId'> {}
 
 /**
- * The data about a source environment that its configuration stores. The configuration uses this data if the environment has been deleted.
+ * The data about a source environment that its configuration stores at each configure request. The data stays if the
+ * environment is deleted.
  */
 export type RetainedSource = Readonly<ReturnType<typeof sourceOf>>;
 
@@ -52,7 +53,8 @@ export interface Pinned {
 type CheckResult = 'pass' | 'fail' | 'cleanupUnverifiable';
 
 /**
- * The cleanup of a validation's temporary target as it was last observed. It is advisory: it does not prove that the target was deleted.
+ * The cleanup of a validation's temporary target as it was last observed. The observation does not prove that the
+ * target was deleted.
  */
 type ValidationCleanup = NonNullable<Circumstances['validationCleanup']>;
 
@@ -128,8 +130,8 @@ export type ToldRecord = { readonly [Name in keyof Lasting]?: NonNullable<Lastin
   readonly firstCopyBytes: number;
   readonly pendingCleanup?: CleanupRecord | undefined;
   /**
-   * The id of the operation that was running when a control request (/_sim) set `failSteps`, the number of steps that are to fail. For this
-   * operation, the steps of all phases can fail; for others, only the steps that need a region.
+   * The id of the operation that was running when a control request (/_sim) set `failSteps`, the number of steps that
+   * are to fail. Every step of this operation can fail; of other operations, only the steps that need a region.
    */
   readonly failingOperationId?: string | undefined;
 };
@@ -148,8 +150,8 @@ export interface Configuration {
   readonly operations: readonly Operation[];
   readonly activeOperationId?: string | undefined;
   /**
-   * The id of the completed enrollment of a warm configuration, which continues to feed changes to the standby. It is the active operation
-   * whenever no activation is running.
+   * The id of the enrollment of a warm configuration once this enrollment is complete. The enrollment then continues to
+   * feed changes to the standby, and is the active operation whenever no activation is running.
    */
   readonly receiverOperationId?: string | undefined;
   readonly lastCheck?: { readonly at: number; readonly result: CheckResult } | undefined;
@@ -172,8 +174,9 @@ export interface Configuration {
 }
 
 /**
- * An event of a configuration, such as the end of an operation. When the configuration is stored, the event is written to the change log.
- * The event can also create a recovered environment, or leave behind a disk that is kept for some time.
+ * An event of a configuration, such as the end of an operation. It is written to the change log when the configuration
+ * is stored or deleted. An event with `recovers` then also creates the recovered environment, and one with
+ * `retainsDisk` keeps a disk for some time.
  */
 export interface Happening {
   readonly kind: string;
@@ -181,7 +184,10 @@ export interface Happening {
   readonly detail?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** True if this event removes a machine but keeps its disk for some time. */
   readonly retainsDisk?: true;
-  /** The recovery point and the target of a completed activation. The recovered environment is created when this event is stored. */
+  /**
+   * The recovery point and the target of an activation that this event completes. When the event is written to the
+   * change log, the recovered environment is created.
+   */
   readonly recovers?: Pinned;
 }
 
@@ -195,8 +201,8 @@ export interface RetainedDisk {
 }
 
 /**
- * A disaster-readiness request that was accepted, with its requestId. A repeated request with the same payload gets the same receipt; a
- * different payload is rejected.
+ * A disaster-readiness request that was accepted, with its requestId. A later request with this requestId gets the same
+ * receipt if its payload is the same, and is rejected otherwise.
  */
 export interface CallRecord {
   readonly accountId: string;

@@ -1,11 +1,11 @@
-// Manages the operations of a configuration: begins and ends them, and finds the one that is running or active.
+// Begins, finds and ends the operations of a configuration.
 import type { World } from '../../store/store.ts';
 import { type OperationKind, type Phase, SECOND, stepLengthMs } from './durations.ts';
 import type { Configuration, Happening, Operation, Pinned } from './model.ts';
 
 /**
- * Number of operations that a configuration keeps. It keeps the newest; older operations are dropped, except
- * activations and operations that are running.
+ * Number of newest operations that a configuration keeps. Older operations are dropped, except activations and
+ * operations that are running.
  */
 const REMEMBERED = 50;
 
@@ -20,8 +20,8 @@ export function operationOf(configuration: Configuration, operationId: string | 
 }
 
 /**
- * True if an operation still has steps to do. The enrollment of a warm configuration stays open after its last step,
- * because it feeds changes to the standby, but it has no more steps.
+ * True if an operation still has steps to do. The completed enrollment of a warm configuration has none: it stays open
+ * only to feed changes to the standby.
  */
 export function isBusy({ endedAt, stepDueAt }: Operation): boolean {
   return endedAt === undefined && stepDueAt !== undefined;
@@ -47,16 +47,16 @@ export function withOperation(configuration: Configuration, changed: Operation):
 }
 
 /**
- * True for `promoting` and `starting`, usually the last two phases before the recovered environment is live. Only
- * failed steps in these phases count towards a discard.
+ * True for the phases `promoting` and `starting`. Only failed steps in these phases are shown to clients and can make
+ * it possible to discard a cold activation or to reset its configuration.
  */
 export function countsFailedSteps(phase: Phase): boolean {
   return phase === 'promoting' || phase === 'starting';
 }
 
 /**
- * Begins an operation and makes it the active operation; only a validation of an enrolled warm configuration leaves the
- * enrollment active. If `noted` is given, also adds an event of the kind `noted` to the configuration.
+ * Begins an operation and makes it the active operation, except for a validation of an enrolled warm configuration,
+ * whose enrollment stays active. If `noted` is given, adds an event of the kind `noted` to the configuration.
  */
 export function begin(
   world: World,
@@ -95,7 +95,7 @@ export function waitUntil(configuration: Configuration, operation: Operation, at
 
 /**
  * Ends an operation, so that another can begin. If it was the active operation, the completed enrollment of a warm
- * configuration becomes active again; without such an enrollment, no operation is active.
+ * configuration becomes active again. In all other configurations, no operation is then active.
  */
 export function end(
   configuration: Configuration,

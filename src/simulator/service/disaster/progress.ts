@@ -1,6 +1,7 @@
-// Advances the operations of a configuration step by step. A step that fails is retried later. A step fails if a region that it needs is
-// down, or if the recovered environment cannot be created. A control request (/_sim) can also make a number of steps fail. These are the
-// next steps, in any phase, of the operation that is running at that time; if none is running, they are the next steps that need a region.
+// Advances the operations of a configuration step by step. A failed step is retried later. A step fails if it cannot
+// reach the source or a region that it needs, if the recovered environment cannot be created, or if a control request
+// (/_sim) has made it fail. Such a request sets how many steps fail: the next steps of the running operation or, if
+// none is running, the next steps that need a region.
 import type { World } from '../../store/store.ts';
 import { DISK_RETENTION_MS, type Phase, SECOND, STEP_RETRY_MS } from './durations.ts';
 import { beforeFirstCopy, finishChange, postponeChange, protectedPoint, standsStill, takeSnapshot } from './copies.ts';
@@ -84,8 +85,8 @@ export function completeEnrollment(world: World, configuration: Configuration, o
 }
 
 /**
- * Makes the copies that an enrollment lacks when it completes: a control request (/_sim) can skip the phase that makes
- * them.
+ * Makes the copies that are still missing when an enrollment completes, because a control request (/_sim) can skip the
+ * phase that makes them.
  */
 function withSomethingToProtect(world: World, configuration: Configuration): Configuration {
   const prepared = { ...configuration, nextSnapshotAt: configuration.nextSnapshotAt ?? world.now };
@@ -118,8 +119,8 @@ export function beginCheckCleanup(configuration: Configuration, operation: Opera
 }
 
 /**
- * Records that the temporary target of a validation may still exist. The validation stays open, so that no recovery can
- * begin.
+ * Records that the temporary target of a validation may still exist. The validation therefore stays open, and no
+ * recovery can begin meanwhile.
  */
 function failToVerify(configuration: Configuration, operation: Operation, now: number): Configuration {
   const validationCleanup = { observedAt: now, retentionPending: true };
@@ -148,8 +149,8 @@ function activationStep({ now }: World, configuration: Configuration, operation:
   if (phase === 'starting' || phase === 'handingOver') return promote(configuration, operation, now);
   const afterQueue = configuration.settings.mode === 'cold' ? 'restoring' : 'promoting';
   const next: Partial<Record<Phase, Phase>> = { queued: afterQueue, promoting: 'starting', promoted: 'handingOver' };
-  // In an activation, the phase `promoting` follows `restoring`, or `queued` in a warm configuration. It also follows `preparing` and
-  // `validating`, which an activation enters only if a control request (/_sim) sets them.
+  // An activation goes from `restoring` to `promoting`, and also from `preparing` and `validating`, two phases that
+  // only a control request (/_sim) gives to an activation.
   return enter(configuration, operation, next[phase] ?? 'promoting', now);
 }
 
@@ -244,8 +245,7 @@ function change(world: World, configuration: Configuration): Configuration {
 }
 
 /**
- * Returns the first time after `now` of a schedule that has the time `dueAt` and repeats every `intervalMs`. Times that
- * have passed are skipped.
+ * Returns the next time of a schedule: the first time after `now` that is a whole number of intervals after `dueAt`.
  */
 function nextBeat(dueAt: number, intervalMs: number, now: number): number {
   return dueAt + intervalMs * (Math.floor((now - dueAt) / intervalMs) + 1);

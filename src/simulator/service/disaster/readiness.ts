@@ -1,13 +1,14 @@
-// Computes the readiness of a disaster-readiness configuration anew at each request. Unknown, expired or failed evidence never counts as
-// ready, unless a control request (/_sim) sets the readiness.
+// Computes the readiness of a disaster-readiness configuration anew at each request. Unless a control request (/_sim)
+// sets the readiness, a configuration is not ready if its latest validation failed or has expired, or if the cleanup of
+// this validation cannot be verified.
 import { HOUR } from './durations.ts';
 import type { Configuration, RecoveryPoint, Standby, StatedReadiness } from './model.ts';
 import { fallenBehind, isExcuse, makesNoProgress, protectedPoint } from './copies.ts';
 import { isBusy } from './operations.ts';
 
 /**
- * How long after a missed RPO target a readiness keeps the reason `chainRollover` or `catchingUp`. After this time, the reason is
- * `rpoExceeded`.
+ * How long a readiness may keep the reason `chainRollover` or `catchingUp` after an RPO target is missed. After this
+ * time, the reason becomes `rpoExceeded`.
  */
 const EXCUSE_MS = 12 * HOUR;
 
@@ -38,8 +39,8 @@ function verdict(configuration: Configuration, point: RecoveryPoint | undefined,
   const isLate = isPointOlderThan(settings.rpoTargetMs);
   const checkedAt = lastCheck?.at ?? Number.NEGATIVE_INFINITY;
   /**
-   * Replaces the reason `chainRollover` or `catchingUp` with `rpoExceeded` once the protected recovery point is more than 12 hours past the
-   * RPO target.
+   * Replaces the reason `chainRollover` or `catchingUp` with `rpoExceeded` once the age of the protected recovery point
+   * exceeds the RPO target by more than 12 hours.
    */
   const excused = (said: StatedReadiness) =>
     point !== undefined && isExcuse(said) && isPointOlderThan(settings.rpoTargetMs + EXCUSE_MS)

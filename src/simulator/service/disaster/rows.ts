@@ -40,7 +40,10 @@ export function callId(accountId: string, requestId: string): string {
 /** The kind of the timers that fire when the next scheduled action of a configuration is due. */
 export const DUE = 'disaster.due';
 
-/** The kind of the timers that fire when the retention of a disk ends. Such a timer stays even if the configuration is deleted. */
+/**
+ * The kind of the timers that fire when the retention of a disk ends. Deleting the configuration does not cancel such a
+ * timer.
+ */
 export const DISK_DUE = 'disaster.diskDue';
 
 /** Finds a disaster-readiness configuration by its id, together with its recovery points. */

@@ -16,8 +16,8 @@ import { obstacleTo } from './surroundings.ts';
 const DISCARD_AFTER_FAILED_STEPS = 6;
 
 /**
- * Returns the reason why a configuration accepts no request at present: `expectedGeneration` is out of date, or a reset is running. Returns
- * undefined if the configuration accepts requests.
+ * Returns the reason why a configuration rejects a request: `expectedGeneration` in the request is not the current
+ * generation, or a reset of the configuration is running. Returns undefined if neither is the case.
  */
 export function refusedAtAll(configuration: Configuration, expectedGeneration: number): string | undefined {
   if (expectedGeneration !== configuration.generation) {
@@ -49,8 +49,8 @@ export function refusedValidation(configuration: Configuration, expectedGenerati
 export interface ActivationRequest extends Omit<ReturnType<typeof activateBody>, 'requestId' | 'target'> {
   readonly target: TargetNames;
   /**
-   * The app name of a request that creates no new app. No app gets this name. A repeated request must still contain it, and a request with
-   * such a name for a warm configuration is rejected.
+   * The app name in a request that creates no new app. The service gives this name to no app, but a repeated request
+   * must contain it again. For a warm configuration, a request with such a name is rejected.
    */
   readonly unusedAppName?: string;
 }
@@ -86,8 +86,9 @@ function refusedTarget({ settings, target: names }: Configuration, request: Acti
 }
 
 /**
- * Returns the fields `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration. They tell clients that a validation
- * or an activation can be requested, and are undefined while the service would reject it.
+ * Returns the fields `warmValidationOperationId` and `warmRecoveryOperationId` of a warm configuration. They tell
+ * clients that a validation or an activation can be requested. Each is undefined while the service would reject such a
+ * request.
  */
 export function warmHints(configuration: Configuration) {
   const { receiverOperationId, generation } = configuration;
@@ -135,8 +136,8 @@ function keepsFailing({ phase, failedSteps }: Operation): boolean {
 }
 
 /**
- * Begins to discard an activation: its next step cleans up what it has created. If a control request (/_sim) has made its steps fail, they
- * stop failing, so that the cleanup can succeed.
+ * Begins to discard an activation; the next step of the activation is its cleanup. If a control request (/_sim) has
+ * made steps fail, they stop failing, so that the cleanup can succeed.
  */
 export function acceptDiscard(configuration: Configuration, operation: Operation, now: number): Configuration {
   const stepDueAt = now + stepLengthMs('activation', 'cleaning');
@@ -157,7 +158,10 @@ export function refusedReset(configuration: Configuration): string | undefined {
   return failing ? undefined : 'an activation is in progress: discard the activation and wait for its cleanup first';
 }
 
-/** Stops all work of a configuration for good, because a reset is about to delete it but must first wait for the provider's cleanup. */
+/**
+ * Stops all work of a configuration for good. A reset does this if it must wait for the provider's cleanup before it
+ * deletes the configuration.
+ */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;
   return happened({ ...configuration, fencedAt: now }, { kind: 'configuration.fenced' });
@@ -169,8 +173,8 @@ export function ownedDestinations(configuration: Configuration): number {
 }
 
 /**
- * Returns the event that records the deletion of a configuration. If the configuration owns a standby, or an environment that a running
- * activation creates, the disk of this environment is kept for some time.
+ * Returns the event that records the deletion of a configuration. If the configuration has a standby or a running
+ * activation, the event keeps the disk of the standby or of the recovered environment for some time.
  */
 export function wiped(configuration: Configuration): Happening {
   return { kind: 'configuration.wiped', ...(ownedDestinations(configuration) > 0 && { retainsDisk: true }) };

@@ -49,8 +49,8 @@ export function unsupportedReasons(world: World, environment: Environment): read
 }
 
 /**
- * Lists the regions to which a source environment can be copied. The source's own region comes last, because same-region protection needs
- * an acknowledgement.
+ * Lists the regions to which a source environment can be copied. The first is the default destination. The source's own
+ * region comes last, because protection in the same region needs an acknowledgement.
  */
 export function eligibleDestinations(world: World, { region: own }: Pick<Environment, 'region'>): readonly string[] {
   const all = world.of(regions).all();

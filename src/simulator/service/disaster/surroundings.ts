@@ -65,9 +65,10 @@ export function nativeEngine({ dockerPreset }: RetainedSource): 'postgresql' | '
 }
 
 /**
- * Creates the recovered environment, and a new app for it if the target asks for one. The environment gets the size and volumes of its
- * source, or those that the source had before it was deleted, but not its image, secrets, variables or hosts. A PostgreSQL or Redis database
- * starts at once; any other workload waits for a deployment.
+ * Creates the recovered environment, and a new app for it if the target asks for one. The new environment gets the size
+ * and volumes of the source environment, but not its image, secrets, variables or hosts. If the source was deleted, the
+ * size and volumes stored in the configuration are used. A PostgreSQL or Redis database runs at once; any other
+ * workload is stopped until it is deployed.
  */
 export function bringToLife(world: World, configuration: Configuration, pinned: Pinned): void {
   const { accountId, source, settings } = configuration;

@@ -13,8 +13,8 @@ import type { Circumstances, snapshots } from '../bodies.ts';
 import { configurationItem, pointItem } from './items.ts';
 
 /**
- * Applies a PATCH /_sim/configurations/ID in this order: the simulated conditions, then the phase or step of the operation, and last the
- * readiness. So one request can set the conditions for a step, carry out this step, and set the readiness after it.
+ * Handles PATCH /_sim/configurations/ID. Sets the simulated conditions first, then moves the operation to a phase or
+ * takes its next step. Sets the readiness last, because the step could remove it.
  */
 export function tellConfiguration({ world, id, body: telling }: ControlCall<Circumstances>): AreaAnswer {
   const before = configurationNamed(world, id);
@@ -55,8 +55,8 @@ function busyIn(configuration: Configuration): Operation {
 }
 
 /**
- * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The standby, the phase and
- * the readiness are not merged here. The readiness is set after the step of the operation, because the step could remove it.
+ * Merges the simulated conditions of a request into those that earlier requests set; null removes a condition. The
+ * standby, the phase and the readiness are set separately.
  */
 function toldFrom(configuration: Configuration, telling: Circumstances): ToldRecord {
   const { standby: _standby, nextPhase: _nextPhase, setPhase: _setPhase, readiness: _readiness, ...lasting } = telling;

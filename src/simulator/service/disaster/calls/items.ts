@@ -1,5 +1,6 @@
-// Formats responses about disaster readiness as JSON objects: items of lists, receipts and recovery points. Optional fields without a value
-// are set to undefined; the simulator option `fields.nulls` then decides if clients see null or no field.
+// Formats the objects in responses about disaster readiness: sources, configurations, recovery points and receipts. An
+// optional field without a value is undefined; the simulator option `fields.nulls` decides whether clients see null or
+// no field.
 import type { Environment } from '../../environments/environment.ts';
 import { date } from '../../shape.ts';
 import type { World } from '../../../store/store.ts';

@@ -85,14 +85,14 @@ function pageOf<Thing>(call: AreaCall, list: string, things: readonly Thing[], p
 }
 
 /**
- * Encodes the sort key of the last item on a page as a cursor, so that the cursor stays valid when the list changes. The cursor contains a
- * checksum, so that it works only for its own list.
+ * Makes a cursor from the sort key of the last item on a page. Unlike a position in the list, this key stays valid when
+ * the list changes. The cursor contains a checksum, so that it works only for its own list.
  */
 function cursorAt(list: string, place: string): string {
   return Buffer.from(`${hash(`${list} ${place}`).slice(0, 8)} ${place}`).toString('base64url');
 }
 
-/** Validates a cursor and returns the sort key in it; refuses a cursor that does not come from this list. */
+/** Validates a cursor and returns the sort key in it; refuses a cursor that was not made for the list `list`. */
 function cursorOf(list: string): Reads<string> {
   return (value, name) => {
     const given = text()(value, name);

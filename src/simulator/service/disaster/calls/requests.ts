@@ -128,9 +128,9 @@ function named(call: AreaCall): Configuration {
 }
 
 /**
- * Carries out a request and stores its receipt under the requestId. If the requestId already has a receipt, nothing is carried out: the
- * same payload gets this receipt again, and a different payload is rejected. The receipt contains the operation id `operationNamed`, by
- * default the id of the configuration's newest operation.
+ * Carries out a request and stores its receipt under the requestId. If the requestId already has a receipt, nothing is
+ * carried out: the same payload gets this receipt again, and a different payload is rejected. The receipt contains the
+ * id of an operation: `operationNamed`, by default the newest operation of the configuration.
  */
 function once(
   world: World,
@@ -153,8 +153,8 @@ function once(
   return receiptItem(world, receipt);
 }
 
-// Handles POST /disaster-readiness/reset, which removes protections. A reset is rejected while an activation is running, unless steps of
-// this activation fail.
+// Handles POST /disaster-readiness/reset, which removes protections. A reset is rejected while an activation is
+// running, unless enough steps of this activation have failed.
 
 /** Handles a reset: removes the protection of one environment, or all protections of an account. */
 export function reset(call: AreaCall): AreaAnswer {
