@@ -48,7 +48,7 @@ export function adminOf(call: AreaCall, accountId: string): MembershipRecord {
 
 /**
  * Finds the caller's membership in an account; fails with 403 unless the membership has the given permission. An admin
- * does not get these permissions automatically.
+ * needs the permission too.
  */
 export function permittedIn(call: AreaCall, accountId: string, permission: Permission): MembershipRecord {
   const membership = memberOf(call, accountId);

@@ -40,7 +40,10 @@ export const membershipFields = fields({
 /** The role and permissions of a token in one account. */
 export interface MembershipRecord extends Required<ReturnType<typeof membershipFields>> {
   readonly token: string;
-  /** The environments that the member may see; an empty list means all environments. */
+  /**
+   * The environments that the member may see if `memberEnvAccess` of the account is on; an empty list means all
+   * environments.
+   */
   readonly allowedAppEnvIds: readonly string[];
 }
 

@@ -230,8 +230,8 @@ export function withNewCondition(before: Alert, changed: Alert): Alert {
 const conditionFields = ['metric', 'operator', 'threshold', 'aggregation'] as const;
 
 /**
- * Enables or disables an alert. When it is enabled again, its condition must be met for the whole duration before it fires. An alert that
- * was firing when it was disabled need not wait: it goes on firing if its condition is still met.
+ * Enables or disables an alert. After it is enabled again, its condition must be met for the whole duration before it
+ * fires. Only an alert that was firing when it was disabled goes on firing at once, if its condition is still met.
  */
 export function toggled(alert: Alert, enabled: boolean): Alert {
   const resumes = enabled && !alert.enabled;

@@ -46,7 +46,10 @@ export const newFields = {
   isCliDeployment: flag,
 };
 
-/** The fields of PATCH /app that are copied into the app as the request sent them. An empty value clears some of them. */
+/**
+ * The fields of PATCH /app that are copied into the app as the request sent them. An empty value clears the path or the
+ * headers of the health check, or a registry credential.
+ */
 export const changedFields = {
   ...sharedFields,
   builder: text(),

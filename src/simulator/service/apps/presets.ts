@@ -34,8 +34,8 @@ export const appPresets = [
 ];
 
 /**
- * Creates an entry of GET /database-presets for one managed service. The limits are the disk size in gigabytes and the number of replicas;
- * CouchDB runs on a single node.
+ * Creates an entry of GET /database-presets for one managed service. The limits are the largest disk in gigabytes and
+ * the highest number of replicas, which is 1 for CouchDB.
  */
 function database(name: string, label: string, versions: readonly string[], protocols: readonly string[]) {
   const limits = { maxDisk: 500, maxReplicas: name === 'COUCHDB' ? 1 : 3 };

@@ -13,7 +13,7 @@ import { type App, appNamed, apps, changedFields, createApp, type JobConfig, new
 import { anyText, gitFields, port } from './app.ts';
 import { isDatabase, limitsOf, versionsOf } from './presets.ts';
 
-/** The fields of POST /app that are checked one by one; the last four are only for Databases & Services. */
+/** The fields of POST /app that need checks of their own; the last four are only for Databases & Services. */
 const ruledFields = 'accountId,jobConfig,startupConfig,containers,disk,withPersistence,databaseSettings'.split(',');
 
 /** All fields that POST /app accepts. */
@@ -65,8 +65,8 @@ function refuseStartup(body: BodyFields): void {
 }
 
 /**
- * Fails if a request asks for more replicas or a larger disk than the managed service allows, or if one of the fields for managed services
- * has the wrong type.
+ * Validates those fields of a request that are only for managed services, such as `containers` and `disk`, against the
+ * limits of the managed service. Does nothing for other presets.
  */
 function requireWithinLimits(preset: string, body: BodyFields): void {
   const limits = limitsOf(preset);
@@ -153,7 +153,7 @@ function apply(world: World, pending: Environment, app: App): void {
 }
 
 function changed(world: World, app: App, body: BodyFields): App {
-  // An unknown credential is a 404, which comes before every 400.
+  // Check the credentials before all other fields: an unknown credential fails with 404, which comes before every 400.
   const { accountId } = app;
   for (const field of ['imagePullAccountSecretId', 'buildPullAccountSecretId']) {
     const credentialId = optional(body, field, anyText) ?? '';
@@ -177,7 +177,7 @@ function changed(world: World, app: App, body: BodyFields): App {
   return withoutCleared(next);
 }
 
-/** Removes those settings from an app that a request cleared with an empty string or an empty object. */
+/** Removes from an app the settings that a request cleared with an empty string or an empty object. */
 function withoutCleared(app: App): App {
   const isCleared = (name: string, value: unknown) => clearable.includes(name) && Object.keys(value ?? {}).length === 0;
   return Object.fromEntries(Object.entries(app).filter(([name, value]) => !isCleared(name, value))) as object as App;
@@ -198,8 +198,9 @@ function dockerfile(app: App, preset: string, given: ReadFields<typeof changedFi
 }
 
 /**
- * Fails if the API does not allow this change of an app's preset, or of `useImage` of a Function. A request that converts an app to or from
- * a Function may change only `dockerPreset`, and every environment of the app must be able to run with the new preset.
+ * Fails if the API does not allow the new preset of an app, or a change of `useImage` of a Function. A request that
+ * converts an app to or from a Function may change only `dockerPreset`, and every environment of the app must be able
+ * to run with the new preset.
  */
 function requireConvertible(world: World, app: App, next: App, body: BodyFields): void {
   const isConversion = app.dockerPreset !== next.dockerPreset;

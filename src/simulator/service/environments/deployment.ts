@@ -9,8 +9,8 @@ export function addImage(world: World, environment: Environment, image: string):
 }
 
 /**
- * Builds a new version of an environment from its git branch or, if `from` is given, from the source of that version. If an earlier build
- * had the same inputs, the new version reuses its image, unless `forced` is true.
+ * Builds a new version of an environment from its git branch or, if `from` is given, from the source of the version
+ * `from`. If an earlier build had the same inputs, the new version reuses its image, unless `forced` is true.
  */
 export function addBuild(world: World, environment: Environment, app: App, forced = false, from?: DeployedContent) {
   const buildHash = from?.buildHash ?? world.hash(...buildInputs(app, environment.gitBranch ?? ''));
@@ -38,7 +38,10 @@ function needsNewVersion(app: App, pendingChanges: readonly string[]): readonly 
   return pendingChanges.filter((name) => fields.includes(name));
 }
 
-/** Adds a new version if the pending changes of an environment need one; otherwise returns undefined. */
+/**
+ * Adds the new version that the pending changes of an environment need. Returns undefined if they need none, or if
+ * there is no image or git branch to make it from.
+ */
 export function versionForChanges(world: World, environment: Environment, app: App): Versioned | undefined {
   if (needsNewVersion(app, environment.pendingChanges).length === 0) return undefined;
   if (app.useImage) return app.image === undefined ? undefined : addImage(world, environment, app.image);
@@ -73,7 +76,10 @@ type Settles = (typeof settlesTo)[DeploymentKind];
 /** Values of an environment's status that the API documentation does not mention; a client must tolerate them. */
 const unknownWords = ['DEPLOYING', 'DEGRADED', 'CRASHED'] as const;
 
-/** Begins a deployment. Records in the change log what caused it, such as `build`, and if known which version it deploys. */
+/**
+ * Begins a deployment. Records its cause, such as `build`, in the change log, with the version that is deployed if one
+ * is given.
+ */
 export function begin(
   world: World,
   environment: Environment,
@@ -148,8 +154,8 @@ export function toldStatus(world: World, environment: Environment, status: strin
 }
 
 /**
- * Formats the status of an environment for a response: in lower case in lists and in upper case in deployment responses, unless the
- * simulator option `status.words` sets another form.
+ * Formats the status of an environment for a response: in a list the way it is stored, in a deployment response in
+ * upper case. The simulator option `status.words` can set another form.
  */
 export function statusWord(world: World, status: string, where: 'list' | 'lifecycle'): string {
   const words = world.readings['status.words'];

@@ -14,7 +14,10 @@ export const startupFields = fields({ command: text(), args: list(text({ min: 0 
 /** A startup override: the command and arguments with which a container starts instead of those of its image. */
 export type StartupSettings = ReturnType<typeof startupFields>;
 
-/** Validates the settings of a function (`functionConfig`). The limits of these settings are the same for all accounts. */
+/**
+ * Validates the settings of a function (`functionConfig`). In the simulator, their limits are the same for all
+ * accounts.
+ */
 export const functionFields = fields({
   containerConcurrency: number({ min: 0, max: 1000, whole: true }),
   timeoutSeconds: number({ min: 1, max: 3600 }),
@@ -245,10 +248,7 @@ export function requireRunnable(
   }
 }
 
-/**
- * Returns the image of an environment's first version, for an environment that the simulator sets up as already deployed, without a request
- * that deploys it.
- */
+/** Returns the image of the first version of an environment that the simulator sets up as already deployed. */
 export function imageOf(app: App): string {
   return app.image ?? (kindOf(app) === 'database' ? app.dockerPreset.toLowerCase() : `${app.slug}:first`);
 }

@@ -118,8 +118,9 @@ function contentOf(world: World, environment: Environment, contentId: string): D
 }
 
 /**
- * Finds the version whose source a build request builds again: the version `fromContentId`, or else the current one. Returns undefined if
- * the request does not set `isRebuild`, or if the environment has no version yet; fails with 404 if it has no version `fromContentId`.
+ * Finds the version that a build request with `isRebuild` builds again: the version `fromContentId`, by default the
+ * current one. Returns undefined if there is nothing to build again. Fails with 404 if the environment has no version
+ * `fromContentId`.
  */
 function rebuilt(world: World, environment: Environment, body: BodyFields): DeployedContent | undefined {
   const isRebuild = optional(body, 'isRebuild', flag) ?? false;

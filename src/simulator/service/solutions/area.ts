@@ -70,7 +70,10 @@ function requireAvailable(world: World, solution: Solution, accountId: string, r
     throw rejected(world, `region ${region.name} is not ready for agent sandboxes`);
 }
 
-/** Rejects a request for an existing installation if its values differ from those of the installation. */
+/**
+ * Rejects a request for an existing installation if its values differ from those of the installation; only `agentImage`
+ * may differ. With a personal subscription, also rejects a caller who did not create the installation.
+ */
 function requireSame(
   world: World,
   before: Installation,
@@ -83,7 +86,10 @@ function requireSame(
   if (other !== undefined) throw rejected(world, `the installation was created with a different ${other}`);
   const isPersonal = before.inputs.agentAuthenticationMode === 'PERSONAL_SUBSCRIPTION';
   if (isPersonal && before.ownerMembershipId !== membershipId)
-    throw rejected(world, 'only the creator of an installation with a personal subscription can continue or upgrade it');
+    throw rejected(
+      world,
+      'only the creator of an installation with a personal subscription can continue or upgrade it',
+    );
 }
 
 function requireNotBeingDeleted(world: World, { components }: Installation): void {

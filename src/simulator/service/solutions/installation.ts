@@ -80,7 +80,10 @@ export function newInputs(solution: Solution, given: Partial<Inputs>): Inputs {
   return { ...given, agentAuthenticationMode };
 }
 
-/** Fails if llmProviderKeyId is not the id of an LLM credential of the account. A personal subscription needs no provider key. */
+/**
+ * Fails if the `llmProviderKeyId` of a request is not the id of an LLM credential of the account. Does nothing in
+ * PERSONAL_SUBSCRIPTION mode, which needs no provider key.
+ */
 export function requireProviderKey(world: World, accountId: string, body: BodyFields): void {
   const inputs = body['inputs'];
   if (typeof inputs !== 'object' || inputs === null) return;
