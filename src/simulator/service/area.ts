@@ -7,18 +7,18 @@
  *
  * - `collections`: the types of object that the area stores. Declare each with `collection()`, next to the TypeScript type of the object.
  *   Objects are plain JSON with dates in milliseconds.
- * - `routes`: its endpoints in the public API. `handle(call)` runs in one transaction and never waits. The handler changes `call.world` and
- *   returns its response, or it throws a `RequestRefusal`, which undoes its changes. Token and scopes are checked before the handler runs
- *   (401, 403). A handler first finds the objects that the request refers to (`memberOf`, `adminOf`, `environmentFor`: 403, 404), then
- *   reads the fields (400), then applies the business rules. Use `rejected(world, …)` for a business rule whose error status the API does
- *   not document.
+ * - `routes`: its endpoints in the public API. The handler of a route, `handle(call)`, is synchronous and runs in one transaction. It
+ *   changes `call.world` and returns its response, or throws a `RequestRefusal`, which undoes its changes. Token and scopes are checked
+ *   before the handler runs (401, 403). A handler first finds the objects that the request refers to (`memberOf`, `adminOf`,
+ *   `environmentFor`: 403, 404), then reads the fields (400), then applies the business rules. If the API does not document the status
+ *   of a business rule's error, use `rejected(world, …)`.
  * - `timers`: functions that run later, without a request. `world.schedule('area.event', subject, at, data)` makes the function with that
  *   name run later in its own transaction, in which `world.now` is the time of the timer. Timers are stored, so they survive a restart.
  * - `control`: its routes under /_sim. The handlers of these routes also run in one transaction, but have no caller.
  *
- * In responses, format dates with `date(world, ms)`, lists with `listed(call, …)` and the end of a page with `nextCursor(world, …)`. Set
- * absent optional fields to undefined, so that the simulator option `fields.nulls` can show them as null. Delays and rate limits follow
- * wall time and not the simulator's clock, so an area does not handle them.
+ * For responses, format dates with `date(world, ms)`, read lists with `listed(call, …)`, and get the cursor of the next page from
+ * `nextCursor(world, …)`. Set absent optional fields to undefined, so that the simulator option `fields.nulls` can show them as null.
+ * Delays and rate limits follow wall time and not the simulator's clock, so an area does not handle them.
  */
 import type { AnyCollection } from '../store/collection.ts';
 import { type BodyFields, fields, type Reads } from '../http/fields.ts';
@@ -77,9 +77,9 @@ export interface Route {
   /** The scopes of this endpoint; a token needs every one of them. */
   readonly scopes: readonly Scope[];
   /**
-   * The names of the fields that the API documents for this endpoint: body fields for POST and PATCH, query parameters for GET and DELETE.
-   * The simulator option `fields.unknown` decides whether a request with other fields is refused. `takes` is undefined if the handler
-   * itself refuses other fields.
+   * The names of the fields that the API documents for this endpoint: body fields for POST and PATCH, query parameters
+   * for GET and DELETE. The simulator option `fields.unknown` decides whether a request with other fields is refused.
+   * If the names are left out, the handler itself refuses other fields.
    */
   readonly takes?: readonly string[] | undefined;
   readonly handle: (call: AreaCall) => AreaAnswer;
@@ -136,8 +136,9 @@ export interface Area {
   readonly control?: readonly ControlRoute[];
   readonly timers?: Readonly<Record<string, Fires>>;
   /**
-   * Estimates how much work the repeating timers of this part of the simulator cause while the clock advances by `ms` milliseconds. The unit
-   * is one firing of a simple timer. If the total of all parts is too high, the clock refuses to advance that far.
+   * Estimates how much work the repeating timers of this area cause while the clock advances by `ms` milliseconds. The
+   * result is a number of firings of a simple timer. If the total of all areas is too high, the clock refuses to
+   * advance that far.
    */
   readonly workIn?: (world: World, ms: number) => number;
 }

@@ -17,8 +17,8 @@ export const virtualStart = Date.UTC(2026, 0, 1);
 
 const longestSleepMs = 2 ** 31 - 1;
 /**
- * The most work that timers may cause during one advance of the clock, measured in firings of a simple timer. To compute this much work
- * takes about 15 seconds.
+ * The most work that timers may cause during one advance of the clock, measured in firings of a simple timer. The
+ * simulator needs about 15 seconds for this much work.
  */
 const mostWork = 2_500_000;
 const sliceMs = 20;
@@ -115,8 +115,9 @@ export class Clockwork {
   }
 
   /**
-   * Advances the virtual clock in short slices, so that the simulator can serve other requests in between. The advance stops early when the
-   * simulator closes or its data is replaced; even then, every timer up to the clock's new time has fired.
+   * Advances the virtual clock in short slices, so that the simulator can serve other requests in between. The advance
+   * stops early when the simulator closes or its data is replaced. Every timer up to the time that the clock has
+   * reached by then has fired.
    */
   async advanceInSlices(ms: number): Promise<'arrived' | 'stopped'> {
     const turn = this.#advancing.then(() => this.#advanceSlices(ms));

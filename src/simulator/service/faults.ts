@@ -75,8 +75,8 @@ export const faults = collection<Fault>('faults', (fault) => fault.faultId);
 type FaultTarget = Readonly<Record<'method' | 'path' | 'body', string>>;
 
 /**
- * Finds the oldest fault that affects a request, and lowers its `count`. Lowers `skip` of the older faults that match the request but let
- * it pass. Returns the effect of the fault, or undefined if no fault affects the request.
+ * Finds the oldest fault that affects a request, lowers its `count` by one and returns its effect; undefined if there
+ * is none. Older faults that match the request but let it pass have their `skip` lowered by one.
  */
 export function takeFault(world: World, request: FaultTarget): FaultEffect | undefined {
   for (const fault of world.of(faults).all()) {
@@ -127,7 +127,7 @@ function effectFrom(value: unknown, name: string): FaultEffect {
     [key]: reads(fields[key], key),
     body: fields['body'],
     headers: optional(fields, 'headers', record(headerValue)),
-    // oxlint-disable-next-line unicorn/no-thenable -- the name is fixed, and the value is never a function
+    // oxlint-disable-next-line unicorn/no-thenable -- the control API has a field `then`, and its value is never a function
     then: optional(fields, 'then', (then) => effectFrom(then, `${name}.then`)),
   });
 }

@@ -27,8 +27,8 @@ export function rejectIf(world: World, reason: string | undefined): void {
 }
 
 /**
- * Fails if another object of this kind already has the name and the simulator option for the kind, such as `names.apps`, is `unique`.
- * `others` lists the objects that have the name.
+ * Fails if a name is already in use but must be unique. `others` lists the objects that have the name. The simulator
+ * options `names.apps`, `names.contactPoints` and `names.alerts` decide whether names must be unique.
  */
 export function requireFree(world: World, kind: keyof typeof named, others: readonly object[]): void {
   if (world.readings[`names.${kind}`] === 'repeatable' || others.length === 0) return;
