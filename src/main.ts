@@ -90,8 +90,8 @@ async function main(): Promise<number> {
     return 64;
   }
   if (name === 'sandbox' && isSea()) {
-    // The sandbox starts this program again as two Node processes, and builds a control plane from source files. If the
-    // program is built as a single file, there are no source files.
+    // The sandbox needs files that a program built as a single file does not have: it starts this program again as two
+    // Node processes, and builds a control plane from source files.
     stderr.write(
       'apphosting sandbox needs files that this single-file program does not contain: run npm start in a checkout, or bin/apphosting sandbox of the archive\n',
     );
@@ -111,9 +111,9 @@ function isCommand(name: string): name is keyof typeof summaries {
 }
 
 /**
- * Saves memory in a command that runs for months: V8's space for new objects stays at its first size instead of growing
- * to 32 MB, and old objects are collected when they have grown by a fifth. Most objects live for one reconcile only.
- * TurboFan stays off: no function is so hot that what it saves exceeds what it costs.
+ * Saves memory in a command that runs for months. V8's space for new objects stays at its first size instead of growing
+ * to 32 MB, because most objects live for one reconcile or one request only. Old objects are collected when they have
+ * grown by a fifth. TurboFan, V8's optimizing compiler, stays off, because it costs more than it saves.
  */
 function keepSmall(): void {
   setFlagsFromString('--no-turbofan');

@@ -1,9 +1,9 @@
 /**
- * Collects one HTTP response from undici. The operator and its commands send every request to the service and to Kubernetes
- * through here, except a watch, whose response has no end.
+ * Sends an HTTP request with undici and collects its response. The operator and its commands send every request to the
+ * service and to Kubernetes with `collect`, except watches: the response to a watch has no end.
  *
- * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called right
- * before the bytes are sent.
+ * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called
+ * right before the bytes are sent.
  */
 
 import type { Dispatcher } from 'undici';

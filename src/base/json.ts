@@ -85,7 +85,7 @@ export function stated<Row extends object>(row: Row): Defined<Row> | undefined {
   return Object.keys(rows).length === 0 ? undefined : rows;
 }
 
-/** Copies a list. Returns undefined for an empty list, so that its field is left out. */
+/** Copies a list. Returns undefined if the list is empty, so that a field with this value is left out. */
 export function unlessEmpty<Item>(list: readonly Item[]): Item[] | undefined {
   return list.length === 0 ? undefined : [...list];
 }

@@ -1,4 +1,4 @@
-/** A wall clock, for times that people read or that come from outside, and a monotonic clock, for waits. */
+/** A wall clock, for times that people read or that other machines send, and a monotonic clock, for waits. */
 export interface Clock {
   /** Returns the wall time in milliseconds since the Unix epoch. */
   wall(): number;
@@ -12,8 +12,8 @@ export interface Clock {
 }
 
 /**
- * One moment on the monotonic clock and on the wall clock. Each clock alone has a fault: the monotonic clock stops
- * while the machine sleeps, and people can set the wall clock.
+ * A moment on the monotonic clock and on the wall clock. Neither clock is enough alone: the monotonic clock stops while
+ * the machine sleeps, and people can set the wall clock.
  */
 export interface Moment {
   readonly monotonic: number;

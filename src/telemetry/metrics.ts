@@ -58,7 +58,7 @@ export const metricNames: Readonly<Record<string, Description>> = {
     ['collection', 'result'],
   ),
   apphosting_mirror_age_seconds: gauge(
-    'Time since a collection was last read from the service; for a collection with several lists, since the oldest of these reads.',
+    'Time since a collection was last read from the service; if a collection has several lists, the list that was read longest ago counts.',
     ['account', 'collection'],
   ),
   apphosting_poll_interval_seconds: gauge(
@@ -101,7 +101,7 @@ export class MetricRegistry {
     this.#known(Counter, name, labels)?.inc({ ...labels }, by);
   }
 
-  /** Sets a gauge. If there is no value, removes the series with these labels. */
+  /** Sets a gauge. If `value` is undefined, removes the series with these labels. */
   gauge(name: string, labels: Labels, value: number | undefined): void {
     const metric = this.#known(Gauge, name, labels);
     if (value === undefined) metric?.remove({ ...labels });
@@ -112,7 +112,7 @@ export class MetricRegistry {
     this.#known(Histogram, name, labels)?.observe({ ...labels }, value);
   }
 
-  /** Removes all series of all gauges before new values are set. */
+  /** Removes the series of all gauges, so that none keeps an old value. A gauge without labels is set to 0. */
   resetGauges(): void {
     for (const name of Object.keys(metricNames)) {
       const metric = this.#registry.getSingleMetric(name);
