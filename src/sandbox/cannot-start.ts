@@ -5,7 +5,7 @@ export class CannotStart extends Error {
   override readonly name = 'CannotStart';
 }
 
-/** Returns the message of anything that was thrown, in one line. */
+/** Returns the message of anything that was thrown, followed by the messages of its causes. */
 export function reasonOf(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? `: ${reasonOf(error.cause)}` : '';
   return `${messageOf(error)}${cause}`;

@@ -33,7 +33,10 @@ export function clusterAt({ url, ca, adminToken }: ClusterAccess) {
   config.loadFromClusterAndUser(cluster, { name: 'admin', token: adminToken });
   const custom = config.makeApiClient(CustomObjectsApi);
 
-  /** Lists the resources of an API group, without their subresources; returns an empty list if the group does not exist. */
+  /**
+   * Lists the resources of an API group, without their subresources. Returns an empty list if the API server answers
+   * with an error, such as 404 for a group that does not exist.
+   */
   async function served(groupVersion: string): Promise<readonly V1APIResource[]> {
     try {
       const { resources } = await custom.getAPIResources(partsOf(groupVersion));
@@ -102,7 +105,7 @@ function messageOf({ body }: ApiException<unknown>): string {
   return isRecord(told) ? String(told['message']) : '';
 }
 
-/** Splits an apiVersion into group and version; the core group is empty. */
+/** Splits an apiVersion into group and version. The group of `v1` is an empty string. */
 function partsOf(apiVersion: string): { readonly group: string; readonly version: string } {
   const [version = '', group = ''] = apiVersion.split('/').toReversed();
   return { group, version };

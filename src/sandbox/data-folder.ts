@@ -8,13 +8,18 @@ import { InUse, lock, ownerOf } from '../simulator/store/lock.ts';
 /** The data folder of a sandbox; this process holds the lock of the folder. */
 export interface DataFolder {
   readonly dir: string;
-  /** The number of processes of an earlier start that were still running in this folder and were ended. */
+  /**
+   * The number of processes that an earlier run of the sandbox had left running in this folder, and that were ended.
+   */
   readonly leftovers: number;
   /** Unlocks the data folder. Removes the folder if it is a temporary one, and keeps it if the user named it. */
   readonly release: () => Promise<void>;
 }
 
-/** Locks the folder that the user named. Throws `CannotStart` if the folder is in use or holds other files. */
+/**
+ * Locks the folder that the user named. Throws `CannotStart` if a sandbox is running in the folder, or if the folder
+ * has content but is not the folder of a sandbox.
+ */
 export async function keptFolder(named: string): Promise<DataFolder> {
   const dir = resolve(named);
   const entries = await readdir(dir).catch((): readonly string[] => []);
@@ -29,7 +34,7 @@ export async function keptFolder(named: string): Promise<DataFolder> {
   }
 }
 
-/** Creates and locks a temporary folder. The purpose is part of its name. */
+/** Creates and locks a temporary folder whose name contains the purpose. */
 export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'): Promise<DataFolder> {
   const dir = await mkdtemp(join(tmpdir(), `apphosting-${purpose}-`));
   const unlock = await taken(dir);
@@ -44,8 +49,8 @@ export async function temporaryFolder(purpose: 'sandbox' | 'tests' = 'sandbox'):
 export async function clearAbandoned(): Promise<number> {
   let cleared = 0;
   for (const { dir, owner } of await temporaryFolders(/^apphosting-(sandbox|tests)-/)) {
-    // Skip a folder whose sandbox is running. Also skip a folder that has no lock, because its sandbox is just starting or
-    // ending.
+    // Skip a folder whose sandbox is running. Also skip a folder without a lock, because a sandbox has no lock while it
+    // creates or removes its folder.
     if (owner !== 'dead') continue;
     await endLeftovers(dir);
     await rm(dir, { recursive: true, force: true, maxRetries: 5 });
@@ -66,8 +71,9 @@ export function isRunningIn(dir: string): boolean {
 }
 
 /**
- * The ports that a sandbox uses again at each start. The simulator's port must not change: the objects in the cluster have
- * recorded the simulator's address, and the operator sends no requests for them to a different address.
+ * The ports of a sandbox. The next start in the same folder uses them again. Only the port of the simulator must stay
+ * the same: the objects in the cluster have recorded the simulator's address, and the operator sends requests for an
+ * object to this address only.
  */
 export type Ports = Readonly<Record<'kubernetes' | 'simulator' | 'metrics', number>>;
 

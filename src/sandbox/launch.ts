@@ -52,7 +52,10 @@ export async function launch(recipe: Recipe) {
     const pids = Object.entries(processes).map(([name, { pid }]) => [name, pid]);
     return writeWhole(files.pids, JSON.stringify(Object.fromEntries(pids)));
   };
-  /** Ends every process of the sandbox. The operator ends first, because it sends requests to all others. */
+  /**
+   * Ends every process of the sandbox. The operator ends first, because it sends requests to the simulator and to
+   * Kubernetes.
+   */
   const stop = async () => {
     await cluster?.close();
     await ours.stop();
@@ -91,7 +94,8 @@ export async function launch(recipe: Recipe) {
     for (const sample of inApplyOrder(recipe.samples)) await cluster.apply(sample);
     await writeWhole(files.urls, JSON.stringify(urls));
     await writePids();
-    // The promise `broken` never resolves. It rejects when a part of the sandbox has ended too often and is not started again.
+    // The promise `broken` rejects when a part of the sandbox has ended too often to be started again. It never
+    // resolves.
     return { cluster, urls, kubeconfigPath, broken: revived.broken, stop };
   } catch (error) {
     await stop();
@@ -120,8 +124,9 @@ export async function samplesIn(dir: string): Promise<readonly Manifest[]> {
 }
 
 /**
- * Chooses the ports of a sandbox. If the folder has been used before, chooses the ports of the last start, because the objects
- * in the cluster have recorded the simulator's address. Throws `CannotStart` if another program has taken the simulator's port.
+ * Chooses the ports of a sandbox. In a folder that was used before, chooses the ports of the last start, but another
+ * port for metrics if that one is taken. Throws `CannotStart` if the port of the simulator is taken, because the
+ * objects in the cluster have recorded the simulator's address.
  */
 async function choosePorts(dir: string): Promise<Ports> {
   const before = await portsIn(dir);

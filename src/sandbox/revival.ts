@@ -9,9 +9,9 @@ import { described, type Ending } from './control-plane/daemon.ts';
 import { CannotStart, reasonOf } from './cannot-start.ts';
 
 /**
- * The pauses before a part of the sandbox is started again after a failure. Each failure makes the next pause longer. If the
- * last failure was at least `forgetMs` ago, the next pause is the shortest again. This time includes the pause and the startup,
- * so a part only has to run for about 20 seconds to get there.
+ * The pauses before a part of the sandbox is started again after a failure. Each failure makes the next pause longer.
+ * If the previous failure was at least `forgetMs` ago, the pause is the shortest again. The time between two failures
+ * includes the pause and the startup, so a part needs to run for only about 20 seconds.
  */
 const pace = { firstMs: 200, longestMs: 6_400, forgetMs: 30_000 };
 const mostFailures = 6;

@@ -127,8 +127,8 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
 }
 
 /**
- * Creates an AbortSignal for ending the sandbox. Ctrl-C, SIGTERM or closing the terminal aborts it; doing so again changes
- * nothing.
+ * Creates an AbortSignal for ending the sandbox. Ctrl-C, SIGTERM or closing the terminal aborts the signal. A second
+ * Ctrl-C changes nothing.
  */
 function stopSignal(): Disposable & { readonly signal: AbortSignal } {
   const stop = new AbortController();

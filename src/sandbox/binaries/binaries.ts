@@ -18,7 +18,10 @@ export const programNames = {
   controllerManager: 'kube-controller-manager',
 } as const;
 
-/** Finds the programs in a folder; if some are missing, returns their names instead. */
+/**
+ * Finds the programs in a folder. If programs other than kube-controller-manager are missing, returns their names
+ * instead.
+ */
 export async function binariesIn(dir: string): Promise<Binaries | { readonly missing: readonly string[] }> {
   const names = Object.values(programNames);
   const there = await Promise.all(names.map((name) => isExecutable(join(dir, name))));

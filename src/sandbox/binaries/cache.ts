@@ -19,7 +19,10 @@ export type BinaryCache = ReturnType<typeof cacheAt>;
  * it.
  */
 export function cacheAt(dir: string) {
-  /** Finds the programs of a cache entry; returns undefined if the entry or one of its programs is missing. */
+  /**
+   * Finds the programs of a cache entry. Returns undefined if there is no such entry, or if a program other than
+   * kube-controller-manager is missing.
+   */
   async function find(key: string): Promise<Binaries | undefined> {
     const found = await binariesIn(join(dir, key));
     return 'missing' in found ? undefined : found;
@@ -59,8 +62,8 @@ export function cacheAt(dir: string) {
 }
 
 /**
- * Removes the folders of unfinished cache entries. No other process makes entries now, because the caller holds the lock for
- * that. So processes that were killed have left these folders behind.
+ * Removes the folders of unfinished cache entries. Only processes that were killed have left such folders: the caller
+ * holds the lock, so no other process is making an entry.
  */
 async function removeAbandoned(dir: string): Promise<void> {
   const drafts = (await readdir(dir)).filter((name) => name.startsWith(draftPrefix));

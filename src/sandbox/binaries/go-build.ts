@@ -70,7 +70,7 @@ type Environment = Record<string, string | undefined>;
 async function runGo(go: string, args: string[], env: Environment, { detail, signal }: Work): Promise<void> {
   signal.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // Start a process group, so that Go's compilers and linkers end together with the build.
+  // Start the build in a process group of its own, so that Go's compilers and linkers can be ended together with it.
   const child = spawn(go, args, { cwd: modules, env, stdio: ['ignore', 'ignore', 'pipe'], detached: true });
   const stop = () => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');

@@ -39,12 +39,12 @@ export async function findBinaries(
   const cached = async () => (await cache.find(keys.built)) ?? cache.find(keys.unpacked);
   const kept = await cached();
   if (kept !== undefined) return kept;
-  refusals.push(`the cache ${cache.dir} has none of this version for ${platform}`);
+  refusals.push(`the cache ${cache.dir} has no control plane of this version for ${platform}`);
 
   const release = await turnOf(cache, progress, signal);
   /**
-   * Makes a cache entry. If that fails, returns undefined, and notes for the final error message what failed (`trouble`) and
-   * why.
+   * Makes a cache entry. If that fails, returns undefined, and keeps `trouble` and the reason for the error that
+   * `findBinaries` throws if every source fails.
    */
   const made = async (key: string, step: string, trouble: string, fill: (dir: string, work: Work) => Promise<void>) => {
     try {

@@ -13,7 +13,7 @@ type Part = 'etcd' | 'apiserver' | 'controllerManager';
 
 /** The settings with which a control plane is started. */
 export interface ControlPlaneOptions {
-  /** The data folder. Control plane programs that an earlier start left running for this folder are ended first. */
+  /** The data folder. Programs of a control plane that an earlier run left running in this folder are ended first. */
   readonly dir: string;
   readonly binaries: Binaries;
   readonly say: (text: string) => void;
@@ -21,7 +21,9 @@ export interface ControlPlaneOptions {
   readonly port?: number;
   /** Further flags of the API server, such as an audit policy. */
   readonly apiServerFlags?: readonly string[];
-  /** If this signal is aborted during the start, the start fails, and the programs that it has started are ended. */
+  /**
+   * If this signal is aborted during the start, the start fails, and the programs that were already started are ended.
+   */
   readonly signal?: AbortSignal;
   /** Called when a program of the control plane has ended by itself. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
@@ -30,12 +32,14 @@ export interface ControlPlaneOptions {
 /** A Kubernetes control plane whose programs run as processes on this machine. */
 export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;
 
-/** Starts etcd, kube-apiserver and, if its program was found, kube-controller-manager for a data folder. */
+/**
+ * Starts a control plane in a data folder: etcd, kube-apiserver and, if its program was found, kube-controller-manager.
+ */
 export async function startControlPlane(options: ControlPlaneOptions) {
   const dir = resolve(options.dir);
   const place: ProgramPlace = { run: runFolder(dir), logs: join(dir, 'logs') };
-  // Of the processes that belong to this folder, end only programs of the control plane that were left running. The new
-  // simulator may already be starting in the folder, and must not be ended.
+  // End the programs of a control plane that an earlier run of the sandbox left running in this folder. Do not end
+  // other processes of the folder, because the simulator of this run may be starting already.
   const ended = await endLeftovers(dir, controlPlanePrograms);
   if (ended > 0) options.say(`ended ${ended} processes that an earlier run in ${dir} left behind`);
   await mkdir(join(place.run, 'controller-manager'), { recursive: true, mode: 0o700 });

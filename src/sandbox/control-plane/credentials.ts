@@ -15,8 +15,9 @@ export const users = {
 export type User = keyof typeof users;
 
 /**
- * The credentials of a control plane: the paths of the folder with the API server's certificate, of the file with its users'
- * tokens and of the key that signs the tokens of service accounts. `tokenOf` returns the token of a user.
+ * The credentials of a control plane. `certDir` is the folder with the API server's certificate, `tokenFile` lists the
+ * tokens of the API server's users, and `serviceAccountKeyFile` is the key that signs the tokens of service accounts.
+ * `tokenOf` returns the token of a user.
  */
 export type ControlPlaneCredentials = Awaited<ReturnType<typeof credentialsIn>>;
 

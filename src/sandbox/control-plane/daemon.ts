@@ -111,8 +111,8 @@ export class Daemon {
     mkdirSync(dirname(logPath), { recursive: true });
     const log = openSync(logPath, 'a', 0o600);
     this.#logFrom = fstatSync(log).size;
-    // Start a process group of its own, so that Ctrl-C reaches only the sandbox, which then ends the programs in the right
-    // order.
+    // Start the program in a process group of its own, so that Ctrl-C reaches only the sandbox, which then ends the
+    // programs in the right order.
     const child = spawn(command, args, { detached: true, stdio: ['ignore', log, log], env });
     closeSync(log);
     this.#child = child;

@@ -1,7 +1,7 @@
 /*
- * Finds processes that an earlier start left running. Every process that was started for a data folder runs one of a few
- * programs, and has a path inside `DIR/run/` on its command line; no other process does. So no file has to list the processes:
- * after a kill -9 it would be out of date.
+ * Finds and ends processes that an earlier run of the sandbox left running. Such a process is known by its command
+ * line: it runs one of a few programs, and has a path inside `DIR/run/` as an argument, as no other process does. A
+ * file with process ids is not used for this, because it may be out of date after a kill -9.
  */
 import { basename, join } from 'node:path';
 import process from 'node:process';
@@ -33,8 +33,8 @@ export function belongsTo(dir: string, { args }: Running, programs: ReadonlySet<
 }
 
 /**
- * Ends processes that an earlier start left running for a data folder, if they run one of the given programs. Returns how many
- * processes it found.
+ * Ends processes that an earlier run of the sandbox left running for a data folder, if they run one of the given
+ * programs. Returns how many processes it found.
  */
 export async function endLeftovers(dir: string, programs: ReadonlySet<string> = everyProgram): Promise<number> {
   const left = async () =>

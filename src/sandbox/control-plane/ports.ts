@@ -4,8 +4,8 @@ import { type AddressInfo, createServer, type Server } from 'node:net';
 
 const loopback = '127.0.0.1';
 /**
- * The range of ports to choose from. The range stays below the ports that Linux gives to outgoing connections (from 32768),
- * because an outgoing connection could take a port first.
+ * The range of ports to choose from. The range stays below the ports that Linux gives to outgoing connections (from
+ * 32768), because an outgoing connection could take a port before the sandbox uses it.
  */
 const [lowest, above] = [20_000, 32_000];
 const mostTries = 50;

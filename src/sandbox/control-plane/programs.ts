@@ -4,14 +4,15 @@ import { environmentWith } from '../../config.ts';
 import { certificateIn, type ControlPlaneCredentials } from './credentials.ts';
 import type { Program } from './daemon.ts';
 
-/** The folders that each program of the control plane uses: `run` for files of the program's own, and `logs` for its log. */
+/** The folders that the programs of a control plane use: `logs` for their logs, and `run` for their other files. */
 export type ProgramPlace = Readonly<Record<'run' | 'logs', string>>;
 
 const answerMs = 2000;
 
 /**
- * Makes Go programs collect garbage only when the heap has grown by 400 percent. The default of 100 costs the API server much
- * CPU time. A higher value costs memory, up to GOMEMLIMIT; set this variable higher for tens of thousands of objects.
+ * Makes Go programs collect garbage only when the heap has grown by 400 percent, because the default of 100 costs the
+ * API server much CPU time. The larger heap costs memory, up to GOMEMLIMIT. For tens of thousands of objects, set
+ * GOMEMLIMIT to a higher value.
  */
 const seldomCollected = { GOGC: '400', GOMEMLIMIT: '2GiB' };
 
@@ -47,7 +48,7 @@ export interface ApiServerSettings {
   readonly port: number;
   readonly etcdPort: number;
   readonly credentials: ControlPlaneCredentials;
-  /** Further command line flags of the API server. */
+  /** Further flags of the API server. */
   readonly flags: readonly string[];
 }
 
@@ -108,8 +109,8 @@ export function controllerManager(command: string, { logs }: ProgramPlace, kubec
       '--secure-port=0',
     ],
     logPath: join(logs, 'kube-controller-manager.log'),
-    // Do not wait for the controller manager to come up, because it has no port to ask. It begins its work a second or two
-    // later.
+    // Do not wait for the controller manager to come up, because it serves no port on which its state could be read.
+    // The controller manager begins its work a second or two later.
     isUp: () => Promise.resolve(true),
     upWithinMs: 5000,
     graceMs: 2000,

@@ -94,7 +94,7 @@ describe('the programs of a control plane', () => {
 
     await expect(asking).rejects.toThrow(CannotStart);
     await expect(asking).rejects.toThrow(/1\. KUBEBUILDER_ASSETS names \/does\/not\/exist, which lacks etcd/);
-    await expect(asking).rejects.toThrow(/2\. the cache .* has none of this version for linux-amd64/);
+    await expect(asking).rejects.toThrow(/2\. the cache .* has no control plane of this version for linux-amd64/);
     await expect(asking).rejects.toThrow(/3\. the official archive .* did not answer in 6 s/);
     await expect(asking).rejects.toThrow(/4\. Go 1\.26 or newer is not on PATH/);
   });
