@@ -1,6 +1,6 @@
 /**
- * Serves the simulator's control API under /_sim, to this machine only: it refuses a request whose Host header is not a loopback address,
- * and requests from web pages of another origin.
+ * Serves the simulator's control API under /_sim, to this machine only. Refuses a request whose Host header is not a
+ * loopback address, and a request from a web page of another origin.
  */
 import { addressed, type AreaAnswer, carriesBody, control, nothing, ok } from '../service/area.ts';
 import type { ControlCall, ControlRoute } from '../service/area.ts';
@@ -99,7 +99,7 @@ function worldRoutes({ clockwork, reset }: ControlParts): readonly OwnRoute[] {
     own('GET /world', 'returns all data of the simulator as JSON', () => ok(clockwork.store.save())),
     own(
       'POST /reset',
-      'puts the data back to what the simulator started with, or loads the data that {world} names: demo, empty, or saved data',
+      "replaces all data with the simulator's start data (flag --world), or with the data that {world} names: demo, empty, or saved data",
       ({ body }) => {
         reset(fields({ world: startWorld })(body, '').world);
         return ok({});

@@ -9,9 +9,15 @@
  */
 const registry = {
   'names.apps': ['decides if two apps of an account may have the same name', 'repeatable', 'unique'],
-  'names.contactPoints': ['decides if two contact points of an account may share a name', 'repeatable', 'unique'],
+  'names.contactPoints': ['decides if two contact points of an account may have the same name', 'repeatable', 'unique'],
   'names.alerts': ['decides if two alerts of an environment may have the same name', 'repeatable', 'unique'],
-  'rejection.status': ['sets the HTTP status of a rejection without a documented one', '400', '409', '422', '403'],
+  'rejection.status': [
+    'sets the HTTP status of rejections for which the API documents no status',
+    '400',
+    '409',
+    '422',
+    '403',
+  ],
   'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
   'get.wrapping': [
     'decides if GET /app answers with the app itself or with {app}; the same for a contact point, an alert and env-access',
@@ -62,7 +68,11 @@ const registry = {
   'dr.operations': ['sets which fields the operations of a configuration have', 'full', 'withoutIds', 'asNamed'],
   'dr.readinessWord': ['sets the word in readiness.state for a ready configuration', 'ready', 'Ready', 'protected'],
   'reset.repeat': ['decides if a reset that finds no protection succeeds or fails with 404', 'ok', 'notFound'],
-  'discard.window': ['decides if six failed steps allow a discard before the promotion', 'table', 'errorsRule4'],
+  'discard.window': [
+    'decides if six failed steps allow an activation to be discarded before its promotion',
+    'table',
+    'errorsRule4',
+  ],
   'activate.receipt': ['sets which fields the response of activate has', 'full', 'idOnly', 'opaque'],
   'alerts.refreshPaused': ['decides if a refresh of a paused alert keeps the state or is rejected', 'keeps', 'rejects'],
   'alerts.cache': ['decides if lastKnownState changes only by a refresh, or at each evaluation', 'refreshOnly', 'live'],
@@ -77,8 +87,8 @@ const registry = {
 type Registry = typeof registry;
 
 /**
- * The type of an option's value, derived from the values that are listed for the option. If a number is listed, every number is allowed; a
- * listed word allows only itself.
+ * The type of an option's value, derived from the values that are listed for the option. If a number is listed, every
+ * number is allowed; of words, only the listed ones are allowed.
  */
 type AnyOf<Value> = Value extends number ? number : Value;
 

@@ -95,7 +95,7 @@ export const controlForms: readonly Form[] = [
       (at) => ({ up: at.row('id', regions)?.up }),
     ],
     'PATCH /_sim/configurations/:id': [
-      'changes how a protection behaves, such as making steps of its operation fail, or advances the operation',
+      'changes how a protection behaves, for example makes steps of its operation fail, or advances the operation',
       `${aConfiguration},failSteps#<id,nextPhase?,setPhase=phases,hold?,nextValidation=pass|fail|cleanupUnverifiable,
       standby/shape=standard|seedBoost|sustained,standby/reason,standby/caughtUp?,readiness{},engineUnavailableReason,
       pendingCleanup{},validationCleanup{},applySeconds#,firstCopyBytes#`,
@@ -111,12 +111,12 @@ export const controlForms: readonly Form[] = [
     'GET /_sim/healthz': ['answers 200 while the simulator is running'],
     'GET /_sim/clock': ['shows the time of the simulator, and if the clock is real or virtual'],
     'POST /_sim/clock/advance': ['advances the virtual clock', 'ms#*', () => ({ ms: 60_000 })],
-    'POST /_sim/reset': ['puts the data back to what the simulator started with', 'world{}'],
+    'POST /_sim/reset': ["replaces all data with the simulator's start data (flag --world)", 'world{}'],
     'GET /_sim/world': ['shows all data of the simulator'],
     'GET /_sim/ledger': ['lists all changes', 'after#'],
     'GET /_sim/requests': ['lists the public requests received so far', 'after#'],
     'GET /_sim/counts': ['counts requests, and requests that changed something, by method and path'],
-    'GET /_sim/readings': ['shows the readings: options for what the interface leaves open'],
+    'GET /_sim/readings': ['shows the values of all simulator options'],
     'PATCH /_sim/readings': [
       'changes simulator options',
       everyReading.map(readingField).join(', '),
