@@ -69,8 +69,8 @@ async function closed(server: Server, simulator: Simulator): Promise<void> {
 
 async function serve(simulator: Simulator, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   outgoing.on('error', () => outgoing.destroy());
-  // Close the connection to a browser after each response. A browser silently repeats a request if a reused connection breaks, so its user
-  // would not see a fault that breaks the connection.
+  // Close the connection to a browser after each response. If a reused connection breaks, a browser silently repeats
+  // the request, and hides a simulated fault from its user.
   if (incoming.headers['sec-fetch-site'] !== undefined) outgoing.shouldKeepAlive = false;
   try {
     const { host: named, origin, authorization, 'content-type': type } = incoming.headers;

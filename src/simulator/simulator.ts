@@ -1,6 +1,6 @@
 /**
- * Simulates the hosting service in memory, without sockets. `handle` takes a request and returns what a client would receive.
- * http/listen.ts serves a simulator over a network; tests call `handle` directly, with a virtual clock.
+ * Simulates the hosting service in memory, without sockets. `handle` takes a request and returns what a client would
+ * receive. listen.ts serves a simulator over a network; tests call `handle` directly, with a virtual clock.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -20,24 +20,29 @@ import { type SavedWorld, settings } from './store/saved.ts';
 import { Store, timers } from './store/store.ts';
 import { namedWorld, type StartWorld } from './service/worlds.ts';
 
-/** The options of a simulator. Each option has a default. */
+/** The options of a simulator. All of them are optional. */
 export interface SimulatorOptions {
-  /** The data with which the simulator starts, and to which a reset returns. */
+  /** The data with which the simulator starts, unless it continues with a saved state. A reset loads this data. */
   readonly world?: StartWorld;
-  /** The state of an earlier run, read from disk, with which the simulator continues. */
+  /**
+   * The state that an earlier run saved in its state file. The simulator continues with this state instead of `world`.
+   */
   readonly resume?: KeptState;
   readonly clock?: ClockMode;
   /** Simulator options to set, with their values. Every other option has its value from the saved data, or its default value. */
   readonly readings?: Readonly<Record<string, unknown>>;
   /** The seed of generated ids: the same seed gives the same ids. */
   readonly seed?: string;
-  /** The journal of the state file, to which all changes are written. */
+  /** Writes all changes to the state file. Without a journal, the state is only in memory. */
   readonly journal?: Journal;
   /** A delay for every public request, in milliseconds of wall time. */
   readonly latencyMs?: number;
   /** Waits for a number of milliseconds of wall time; used for delays. */
   readonly wait?: (ms: number) => Promise<void>;
-  /** Returns the wall time in milliseconds. It drives the real clock and the rate limit, and measures how long requests take. */
+  /**
+   * Returns the wall time in milliseconds, for the real clock, for the rate limit and for the durations in the request
+   * log.
+   */
   readonly wallNow?: () => number;
   /** This function receives one line of text for each internal error of the simulator. */
   readonly log?: (line: string) => void;
@@ -77,7 +82,7 @@ export function createSimulator(options: SimulatorOptions = {}) {
     advance: (ms: number) => clockwork.advance(ms),
     /** Returns the time of the simulator's clock. */
     now: () => clockwork.now,
-    /** Replaces the simulator's data with the given data, or with the data with which the simulator started. */
+    /** Replaces the simulator's data with the given data, or with the data of the option `world`. */
     reset,
     /** The simulator's data and its change log, for tests. */
     store: clockwork.store,
@@ -104,7 +109,7 @@ function moveTimers(world: SavedWorld, now: number): SavedWorld {
   return { ...withRows(world, timers, rows), now };
 }
 
-/** Removes the change log and the faults from the data that a reset loads, because a reset starts without them. */
+/** Removes the change log and the faults from saved data that a reset loads. */
 function forgetful(world: SavedWorld): SavedWorld {
   return { ...withRows(world, faults, []), ledger: [], ledgerSeq: 0 };
 }

@@ -59,7 +59,10 @@ function orBadOption<T>(work: () => T, said: (message: string) => string): T {
   }
 }
 
-/** Reads saved data from a file: the JSON that `GET /_sim/world` returned, or the state file of a simulator that is not running. */
+/**
+ * Reads saved data from a file: the JSON that `GET /_sim/world` returned, or the state file of a simulator that ended
+ * without being killed.
+ */
 function worldFrom(path: string): SavedWorld {
   const json = () => JSON.parse(readFileSync(path, 'utf8')) as unknown;
   const world = savedWorld(

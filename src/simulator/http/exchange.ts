@@ -35,7 +35,7 @@ export interface Answered {
   readonly hugeBody?: number;
 }
 
-/** Returns an answer that is sent normally, without a simulated fault. */
+/** Returns an answer whose body is sent as a whole. */
 export function answered(status: number, body: string, headers: Answered['headers'], committed = false): Answered {
   return { kind: 'answered', status, headers, body, committed };
 }

@@ -5,7 +5,10 @@
 import { answered, type Answered, type HttpRequest } from './exchange.ts';
 import { RequestRefusal } from './refusal.ts';
 
-/** Fails with 403 if the Host header of a request is not a loopback address, or if a web page of another origin sent the request. */
+/**
+ * Fails with 403 if the Host header of a request is not a loopback address, or if a web page of another origin sent the
+ * request.
+ */
 export function requireLoopback(request: HttpRequest): void {
   const host = request.headers['host'] ?? '';
   const name = host.replace(/:\d+$/, '').toLowerCase();

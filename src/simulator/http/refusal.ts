@@ -50,7 +50,7 @@ export function refusalFor(error: unknown, request: string, log: (line: string) 
   return new RequestRefusal(500, 'the simulator has a bug: its log shows the error');
 }
 
-/** Returns the result of a look-up. If it is undefined, the object does not exist, and the function fails with 404. */
+/** Returns the object that a look-up found; fails with 404 if the look-up found none. */
 export function found<T>(thing: T | undefined, message: string): T {
   if (thing === undefined) throw notFound(message);
   return thing;

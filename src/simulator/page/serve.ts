@@ -5,7 +5,10 @@ import { refused, requireLoopback } from '../http/local.ts';
 import { RequestRefusal } from '../http/refusal.ts';
 import { assemblePage } from './assemble.ts';
 
-/** Serves the simulator's web page at `/`. Refuses a Host header that is not a loopback address, and requests from other origins. */
+/**
+ * Serves the simulator's web page at `/`. Refuses a request whose Host header is not a loopback address, and a request
+ * from a web page of another origin.
+ */
 export function servePage(request: HttpRequest): Answered {
   try {
     requireLoopback(request);

@@ -18,8 +18,8 @@ import type { ChangedRow } from '../store/recent.ts';
 import type { World } from '../store/store.ts';
 
 /**
- * Returns the simulator's data for the web page. `epoch` and `after` say which state the page already has. `watch` lists the configurations
- * that the page shows; they are always sent, because their readiness changes with time.
+ * Returns the simulator's data for the web page. `epoch` and `after` say which state the page already has. The
+ * configurations in `watch` are always sent, because their readiness changes with time.
  */
 export function viewOf({ store, mode, requests }: Clockwork, world: World, query: BodyFields): object {
   const after = optional(query, 'after', queryNumber({ min: 0, max: Number.MAX_SAFE_INTEGER }));
@@ -35,7 +35,8 @@ export function viewOf({ store, mode, requests }: Clockwork, world: World, query
     mode,
     ledgerSeq: store.ledger.lastSeq,
     requestSeq: requests.log.lastSeq,
-    // True if `rows` contains all objects; false if it contains only those that changed since the state that the page already has.
+    // True if `rows` contains all objects; false if it contains only objects that changed since the state that the web
+    // page already has.
     complete: changed === undefined,
     ...(changed === undefined ? everything(world) : changes(world, changed, watch)),
     // The simulator options that differ from their defaults.

@@ -1,7 +1,8 @@
 /**
- * Answers public requests. A request first waits for the configured latency and for a fault that delays it; then all timers that are due
- * fire. From here on nothing waits: the token (401), the rate limit (429), the path (404, 405), the scopes (403) and the form of the
- * request (400, 413) are checked, and the handler runs in a transaction. A fault may change or replace the response. The client receives it
+ * Answers public requests. A request first waits for the configured latency, and for as long as a fault delays it. Then
+ * all timers that are due fire. All further steps run without waiting: they check the token (401), the rate limit
+ * (429), the path (404, 405), the scopes (403) and the form of the request (400, 413), and run the handler in a
+ * transaction. A fault may prevent these steps, or change or replace the response. The client receives the response
  * only after all changes are on disk.
  */
 import { authenticate, requireScopes } from '../service/accounts/access.ts';
@@ -42,7 +43,7 @@ interface RunningRequest {
   unknownFields: readonly string[];
 }
 
-/** Creates the functions that answer every request to the public API. */
+/** Creates the functions of the public API. */
 export function publicInterface({ clockwork, latencyMs, wait, wallNow, log }: InterfaceParts) {
   const { store, requests } = clockwork;
   const rate = new RateLimit();
@@ -165,7 +166,10 @@ function answeredWith(status: number, body: unknown, headers: Answered['headers'
   return answered(status, text, { ...type, ...headers }, committed);
 }
 
-/** Returns what the client receives if a fault prevents the handler from running; undefined for any other fault. */
+/**
+ * Returns what the client receives if a fault prevents the request from being carried out. Returns undefined if the
+ * fault does not prevent it.
+ */
 function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   const committed = false;
   if (effect.status !== undefined) return answeredWith(effect.status, effect.body, lowered(effect.headers), committed);
@@ -174,7 +178,10 @@ function instead(effect: FaultEffect): Exclude<Reply, Stream> | undefined {
   return effect.redirect === undefined ? undefined : answered(307, '', { location: effect.redirect });
 }
 
-/** Applies a fault to the response of a request that was carried out, for example by cutting off the body or resetting the connection. */
+/**
+ * Applies a fault to a response, for example cuts off the body, or resets the connection instead of sending the
+ * response.
+ */
 function delivered(handled: Answered, effect: FaultEffect): Reply {
   const { committed } = handled;
   const { commitThen, truncate, slowBodyMsPerByte: msPerByte, hugeBody } = effect;

@@ -25,10 +25,7 @@ export function collection<T extends object>(
 /** Reads, stores and removes the objects of a collection. An object that is stored is never modified: a new object replaces it. */
 export type Rows<T extends object> = Pick<Table<T>, 'size' | 'get' | 'has' | 'all' | 'where' | 'put' | 'remove'>;
 
-/**
- * An index of a collection. `rows` contains for each key the objects that are listed under this key, and each object is stored there under
- * its id.
- */
+/** An index of a collection. `rows` contains the listed objects by their key and their id: `rows.get(key)?.get(id)`. */
 interface Index<T> {
   readonly filed: Filed<T>;
   readonly rows: Map<string, Map<string, T>>;

@@ -66,8 +66,8 @@ export class Journal {
   readonly #path: string;
   #fd = -1;
   /**
-   * A promise that resolves when all changes have reached the disk. It is undefined if a change was written after the last fsync began:
-   * then another fsync is needed.
+   * A promise that resolves when all changes have reached the disk. Undefined if a change was written after the last
+   * fsync began, because this change needs another fsync.
    */
   #flushed: Promise<void> | undefined;
   #grown = 0;
@@ -101,8 +101,8 @@ export class Journal {
   }
 
   /**
-   * Appends a line to the state file. The line has reached the disk once `flushed()` resolves. If one line could not be written, all later
-   * calls fail too.
+   * Appends a line to the state file. The changes of a transaction have reached the disk once `flushed()` resolves; the
+   * line of a request may reach it later. If one line could not be written, all later calls fail too.
    */
   append(line: SavedStep | RequestLine): void {
     if (this.#failure !== undefined) throw this.#failure;

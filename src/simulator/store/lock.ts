@@ -21,8 +21,9 @@ export function ownerOf(path: string): 'living' | 'dead' | 'nobody' {
 }
 
 /**
- * Locks a file for this process, which writes its process id into `FILE.lock`. Takes over the lock of a process that has ended. Returns a
- * function that releases the lock. Throws `InUse` if a living process holds the lock.
+ * Locks a file for this process: writes the id of this process into `FILE.lock`. Takes over the lock of a process that
+ * has ended. Returns a function that releases the lock. Throws `InUse` if a living process holds the lock, or if the
+ * lock file does not tell which process holds it.
  */
 export function lock(path: string): () => void {
   const file = `${path}.lock`;

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 
-/** Records that a stored object changed. It contains only the earlier value of the object; the current value is in the collection. */
+/**
+ * A change of a stored object. Only the object before the change is kept here; the current object is in its collection.
+ */
 export interface ChangedRow {
   readonly at: number;
   readonly collection: string;
@@ -32,7 +34,10 @@ export class RecentChanges {
     if (this.#changes.length > longest) this.#changes = this.#changes.slice(-longest / 2);
   }
 
-  /** Lists the changes whose number is greater than `seq`; returns undefined if some of these changes were dropped. */
+  /**
+   * Lists the changes whose number is greater than `seq`. Returns undefined if some of these changes were dropped, or
+   * if `seq` is greater than the number of the newest change.
+   */
   after(seq: number): readonly ChangedRow[] | undefined {
     const missing = this.#seq - seq;
     if (missing < 0 || missing > this.#changes.length) return undefined;
@@ -40,8 +45,8 @@ export class RecentChanges {
   }
 
   /**
-   * Undoes all changes to a collection that were made after the time `moment`. Changes and returns `rows`, which is a copy of the objects
-   * of this collection.
+   * Undoes all changes after the time `moment` in `rows`, and returns `rows`. `rows` is a copy of the objects of a
+   * collection; the collection itself does not change.
    */
   rewind<T extends object>(rows: Map<string, T>, collection: string, moment: number): Map<string, T> {
     const begin = this.#changes.findLastIndex(({ at }) => at <= moment) + 1;

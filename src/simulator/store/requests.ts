@@ -16,7 +16,7 @@ export interface LoggedRequest {
   readonly unknownFields?: readonly string[];
 }
 
-/** Number of requests with a certain method and path, and how many of them changed something. */
+/** How many requests had this method and path, and how many of them changed something. */
 interface RequestCount extends Pick<LoggedRequest, 'method' | 'path'> {
   readonly requests: number;
   readonly commits: number;

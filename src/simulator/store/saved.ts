@@ -71,7 +71,10 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns a value as saved data of the simulator; returns an error message if the value is not valid saved data. */
+/**
+ * Validates saved data of the simulator, and returns it with its type; returns an error message if the data is not
+ * valid.
+ */
 export function savedWorld(value: unknown, known: ReadonlySet<string>): SavedWorld | string {
   if (!isObject(value) || value['format'] !== 'apphosting-simulator')
     return 'the JSON is not saved data of this simulator';

@@ -70,8 +70,8 @@ export class Store {
   #seq = 0;
   readonly ledger = new PackedLog<Commit>();
   /**
-   * The newest changes of stored objects. They are needed for lists that show an older state, and for the web page,
-   * which loads only what has changed.
+   * The newest changes of stored objects, for lists that show an older state, and for the web page, which loads only
+   * what has changed.
    */
   readonly recent = new RecentChanges();
   /** A function that gets the changes of each successful transaction before the response to the request is sent. */
@@ -82,8 +82,8 @@ export class Store {
   }
 
   /**
-   * The time of the current transaction, by the simulator's clock in milliseconds since 1970; outside a transaction,
-   * that of the last one.
+   * The time of the simulator's clock in the current transaction, in milliseconds since 1970. Outside a transaction,
+   * the time of the last transaction.
    */
   get now(): number {
     return this.#now;

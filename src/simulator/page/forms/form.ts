@@ -40,7 +40,10 @@ export interface Form {
   readonly does: string;
   readonly fields: readonly Field[];
   readonly fill: (at: FormPlace) => FormValues;
-  /** Lists the choices for the fields whose possible values the page does not find in the data that it has loaded. */
+  /**
+   * Lists the choices for fields whose possible values the web page does not load, such as the recovery points of a
+   * protection.
+   */
   readonly choices: (at: FormPlace) => Readonly<Record<string, readonly FormChoice[]>>;
 }
 
@@ -122,7 +125,10 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
   };
   const known = token === undefined ? undefined : world.of(tokens).get(token);
   const accountId = chosen('accountId') ?? known?.currentAccountId ?? own?.accountId;
-  /** Lists the objects of a collection that belong to the account or, like regions, to no account. Without an account, lists all. */
+  /**
+   * Lists the objects of a collection that belong to the account or, like regions, to no account. If the account is not
+   * known, lists all objects of the collection.
+   */
   const rows = <T extends object>(of: Collection<T>) => {
     const isOurs = (row: T) => !('accountId' in row) || accountId === undefined || row.accountId === accountId;
     return world.of(of).all().filter(isOurs);
@@ -135,8 +141,8 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
     chosen,
     rows,
     /**
-     * Finds the object for a field of a form: the one that the user chose. If the user chose none, takes the first object in `rows` that
-     * passes the test `suits`. If none passes, takes the first object in `rows`.
+     * Finds the object for a field of a form. Takes the object that the user chose. If the user chose none, takes the
+     * first object of the account that passes the test `suits`, or the account's first object if none passes.
      */
     row: <T extends object>(name: string, of: Collection<T>, suits: (row: T) => boolean = () => true) => {
       const named = chosen(name);
@@ -145,8 +151,9 @@ export function placeOf(world: World, token: string | undefined, given: FormValu
       return all.find(suits) ?? all[0];
     },
     /**
-     * Finds the id for a field of a form: the one that the user chose. If the user chose none, takes the id of the account's first object,
-     * or of its newest object if `isNewest` is true.
+     * Finds the id for a field of a form. Takes the id that the user chose. If the user chose none, takes the account's
+     * id for the field `accountId`, and for other fields the id of the account's first object, or of its newest object
+     * if `isNewest` is true.
      */
     idOf: (name: string, pick: string, isNewest: boolean) => {
       const collection = collections.find((each) => each.name === pick) as unknown as Collection<object>;

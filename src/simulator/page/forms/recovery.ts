@@ -64,8 +64,8 @@ function isActivating(row: StoredConfiguration): boolean {
 }
 
 /**
- * Finds the protection for a form: the one that the user chose. If the user chose none, takes the first protection of the account that
- * passes the test `suits`. If none passes, takes the first protection of the account.
+ * Finds the protection for a form. Takes the protection that the user chose. If the user chose none, takes the first
+ * protection of the account that passes the test `suits`, or the account's first protection if none passes.
  */
 function chosen(at: FormPlace, suits?: (row: StoredConfiguration) => boolean): Configuration | undefined {
   const row = at.row('configurationId', configurations, suits);

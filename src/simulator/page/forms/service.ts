@@ -112,8 +112,8 @@ const startup = `startupConfig/command,startupConfig/args[],startupConfig/shell?
   clearStartupConfig?,replaceStartupConfig?`;
 
 /**
- * Returns a function that fills in the field `appEnvId` of a form with an environment of the account, if possible with one that passes the
- * test `suits`.
+ * Returns a function that fills in the field `appEnvId` of a form, if possible with an environment that passes the test
+ * `suits`.
  */
 function one(suits: (environment: Environment, world: World) => boolean) {
   return (at: FormPlace) => ({ appEnvId: at.row('appEnvId', environments, (each) => suits(each, at.world))?.appEnvId });
