@@ -66,8 +66,8 @@ function step(pass: EnvironmentPass): EnvironmentStep {
 }
 
 /**
- * If the outcome of a call is unknown, first finds out what became of the call, even if another resource claims the
- * environment now. That resource waits until the outcome of the call is known.
+ * If the outcome of a call is unknown, first finds out what became of the call. This comes first even if another
+ * resource claims the environment now, because that resource waits for the outcome.
  */
 function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { id, journal } = pass.memory;
@@ -218,8 +218,8 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
     const unseen = memory.id !== undefined && seen === undefined;
     return { unseen, facts: memory.facts, conditions: [], leftover };
   }
-  // For some time after a call the service shows the old state of the environment. Report Updating until its update time shows
-  // the effect, but for at most one horizon.
+  // For some time after a call the service shows the old state of the environment. Report Updating until the update
+  // time of the environment changes, but not longer than `--horizon-seconds`.
   const state = isLagging(pass, item) ? 'Updating' : stateOf(item);
   const { powerState } = spec;
   const isDrift =

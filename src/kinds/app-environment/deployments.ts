@@ -76,8 +76,8 @@ export interface DeploymentAction {
 interface Done {
   readonly body?: unknown;
   /**
-   * The time, by the operator's clock, when the operator decided to make the call. If the operator does not make the
-   * call because status has a record of how identical calls ended, the time when it uses this record.
+   * When the operator decided to make the call, by its own clock. If the operator makes no call because status already
+   * records how identical calls ended, this is the time when it uses that record.
    */
   readonly atMs: number;
   readonly attempt: number;
@@ -94,8 +94,8 @@ export function dueOf(pass: EnvironmentPass): 'deployment' | 'withNextBuild' | '
       ? 'nothing'
       : 'deployment';
   }
-  // The content that already ran when the environment was bound counts as deployed, unless `onBind` is Deploy or an annotation
-  // asks for a deployment.
+  // The content that already ran when the resource was bound to the environment counts as deployed, unless `onBind` is
+  // Deploy or an annotation asks for a deployment.
   const mayAssume = deploy?.onBind !== 'Deploy' && !isDue(pass, 'redeploy');
   if (!isDeployed(pass, mayAssume)) return 'deployment';
   const unknown = Object.entries(partsOf(pass)).some(([field, value]) => !isKnown(pass, field, value, mayAssume));
@@ -117,7 +117,10 @@ export function isFailed(pass: EnvironmentPass): boolean {
   return isInVain(pass) && !isDue(pass, 'redeploy');
 }
 
-/** Records the spec as deployed without sending it, because the environment already ran when it was bound. */
+/**
+ * Records the spec as deployed without sending it, because the environment already ran when the resource was bound to
+ * it.
+ */
 export function assume(pass: EnvironmentPass): Remembered {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
@@ -145,8 +148,8 @@ function overtaken(pass: EnvironmentPass): Remembered {
 export function deployment(pass: EnvironmentPass, appEnvId: string): DeploymentAction {
   const { deploy } = pass.spec;
   const wanted = partsOf(pass);
-  // The fingerprint identifies the call, and includes the value of the redeploy annotation. So after the operator has
-  // stopped trying a deployment, a new value of the annotation makes it send the deployment again.
+  // The fingerprint of the call includes the value of the redeploy annotation. So a new value makes the deployment a
+  // new call, which is sent even after the operator has stopped trying the earlier one.
   const token = isDue(pass, 'redeploy') ? (tokenOf(pass, 'redeploy') ?? '') : '';
   const fingerprint = pass.fingerprint([deployValue(pass.spec), wanted, isStartupLeft(pass), token]);
   const common = { fingerprint, carries: carriedBy(pass), done: (how: Done) => deployed(pass, how) };
@@ -294,8 +297,8 @@ function isFromApp({ deploy }: EnvironmentPass['spec']): boolean {
 }
 
 /**
- * Records that the environment now runs with the current settings of its app. Changes of the app's image and build settings
- * take effect only with a new content version.
+ * Records that the environment now runs with the current settings of its app. If it runs a new content version, this
+ * includes the app's image and build settings.
  */
 function took({ memory }: EnvironmentPass, how: Pick<Done, 'atMs'>, isNewVersion: boolean): AppEnvironmentFacts {
   const atMs = Math.floor(how.atMs);
@@ -309,8 +312,8 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
 }
 
 /**
- * Returns what to record in status when the operator stops trying a call, because the outcome of every attempt is
- * unknown and no read shows that the call had an effect.
+ * Returns what to record in status when the operator stops trying a call. The outcome of every attempt is unknown, and
+ * no read shows an effect of the call.
  */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
   if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
@@ -396,8 +399,8 @@ function refusedAs(
     note: { ...pass.notes, refusedFor: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
-  // If the service refused the call because of a conflict, the call may still have had an effect. So do not start the
-  // environment before a read shows whether it had one.
+  // If the service refused the call because of a conflict, an earlier try of the same call may have had an effect. So
+  // do not start the environment before a read shows whether there was an effect.
   return starts && refusal.is !== 'conflict' ? { ...said, is: 'wait', retryInMs: 1_000 } : { ...said, is: 'stall' };
 }
 
@@ -418,9 +421,9 @@ function isStartable({ spec, memory }: EnvironmentPass): boolean {
 }
 
 /**
- * Waits while it is not known whether a call of another resource to this environment took effect: our change could be mistaken
- * for the effect of that call. The other resource is a SolutionInstallation, or an AppEnvironment that was bound to this
- * environment before.
+ * Waits while another resource does not know whether its call to this environment took effect. That resource is the
+ * SolutionInstallation of the app, or an AppEnvironment that was bound to this environment before. The AppEnvironment
+ * could mistake a change by this resource for the effect of its call.
  */
 export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvItem): EnvironmentStep | undefined {
   const others = [...boundToEnvironment(pass, appEnvId), ...(pass.related?.('SolutionInstallation', appId) ?? [])];
@@ -478,8 +481,8 @@ export function resolveDeployment(
 
 /** Records that a call with an unknown outcome had no effect, and cannot take effect any more. */
 export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remembered {
-  // The service refused the call because of a conflict, so its outcome is known. Remove the journal entry, and do not
-  // record a call with an unknown outcome.
+  // If the service refused the call because of a conflict, and no read shows an effect, the outcome is known. So only
+  // remove the journal entry, and do not record the call as one with an unknown outcome.
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
@@ -487,8 +490,9 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
 }
 
 /**
- * Records that a call with an unknown outcome was carried out. The record is kept even if the spec now asks for
- * something else, because the spec may ask for the same call again later, for example when a missing Secret returns.
+ * Records that a call with an unknown outcome was carried out. If the spec now asks for a different call, the record
+ * stays, so that the call is not repeated when the spec asks for it again. A spec may do so, for example, when a
+ * missing Secret is there again.
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;

@@ -2,9 +2,9 @@
  * Lists the fields that are sent with a deployment, and keeps fingerprints of the values that were sent.
  *
  * The service never shows the image, variables, settings and startup override. So status keeps a fingerprint (a keyed
- * hash) of each value under the path of its field. Guarantees: each fingerprint belongs to the value that the service
- * has. If the operator never sent a value, but assumes that it is deployed, the name of its fingerprint has a prefix.
- * While the outcome of a call is not known, the values of the fields in the call count as unknown.
+ * hash) of each value under the path of its field. Guarantees: each fingerprint is that of the value that the service
+ * accepted last. While the outcome of a call is not known, the values of the fields in the call count as unknown. A
+ * prefix in the name of a fingerprint means that the operator never sent the value, but assumes that it is deployed.
  */
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
@@ -30,12 +30,11 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
 
 /**
  * This prefix in the name of a fingerprint means that the operator never sent the value. The operator assumes that the
- * value is deployed, because the environment already ran when it was bound.
+ * value is deployed, because the environment already ran when the resource was bound to it.
  */
 const assumed = '~';
 /**
- * Maximum number of fingerprints to keep. Status has room for 600; the other ten places are for records about later
- * calls.
+ * Maximum number of fingerprints to keep. Status has room for 600. Ten places stay free for records about later calls.
  */
 const mostPrints = 590;
 
@@ -72,24 +71,27 @@ function printsIn({ memory }: EnvironmentPass): Prints {
   return memory.applied?.prints ?? {};
 }
 
-/** True if the field was last sent with this value, as its fingerprint shows. */
+/**
+ * True if the field was last sent with this value, as the fingerprint in status shows. Also true if the fingerprint was
+ * made with a lost key, and the spec has not changed since.
+ */
 function isSent(pass: EnvironmentPass, field: string, value: Json): boolean {
   return stateOfHidden(pass, field, pass.fingerprint(value)) !== 'unsent';
 }
 
 /**
- * True if this value was the last one that the service accepted for the field, or if this cannot be known because the
- * operator's key was lost. With `mayAssume`, also true for a value that was never sent, but is assumed to be deployed
- * because the environment already ran when it was bound.
+ * True if this value is the last one that the service accepted for the field, or if its fingerprint was made with a
+ * lost key, and the spec has not changed since. With `mayAssume`, also true for a value that was never sent, but is
+ * assumed to be deployed because the environment already ran when the resource was bound to it.
  */
 export function isKnown(pass: EnvironmentPass, field: string, value: Json, mayAssume: boolean): boolean {
   return isSent(pass, field, value) || (mayAssume && isSent(pass, `${assumed}${field}`, value));
 }
 
 /**
- * True if the operator has deployed the revision in the spec: the fingerprint in status is that of this revision. If the
- * fingerprint was made with a key that is lost, compares the revision in status instead. With `mayAssume`, also true if
- * the operator never sent the revision, but assumes that it is deployed (see `isKnown`).
+ * True if the operator has deployed the revision in the spec, as the fingerprint in status shows. If that fingerprint
+ * was made with a lost key, true if the spec is unchanged or if status shows the same revision. With `mayAssume`, also
+ * true if the operator never sent the revision, but assumes that it is deployed.
  */
 export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
   const { spec, subject, memory } = pass;
@@ -129,8 +131,8 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
 
 /**
  * Returns fingerprints of the revision, variables, settings and startup override in the spec. They record that the
- * operator never sent these values, but assumes that they are deployed, because the environment already ran when it was
- * bound.
+ * operator never sent these values, but assumes that they are deployed, because the environment already ran when the
+ * resource was bound to it.
  */
 export function assumedPrints(pass: EnvironmentPass): Prints {
   if (revisionOf(pass.spec) === undefined) return {};
@@ -152,7 +154,7 @@ export function appliedInFlight(pass: EnvironmentPass, carries: readonly string[
 
 /**
  * Returns the fingerprints to keep after a deployment that succeeded: those of the fields that it sent, and the earlier
- * ones that still hold, as many as fit in status.
+ * ones of all other fields, as many as fit in status.
  */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
@@ -185,8 +187,9 @@ export function isInVain(pass: EnvironmentPass): boolean {
 
 /**
  * How a call ended. `Failed`: the service reported a failure. The other values are for calls without a usable response.
- * `carriedOut`: a read showed that the call took effect. `once`: no read showed an effect. `twice`: a second, identical
- * call ended in the same way. `InDoubt`: the operator has stopped trying, and does not know the outcome.
+ * `carriedOut`: a read showed that the call took effect. `once`: the call was tried once, and no read showed an effect.
+ * `twice`: it was tried twice, and no read showed an effect. `InDoubt`: the operator has stopped trying, and does not
+ * know the outcome.
  */
 export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
@@ -197,8 +200,8 @@ export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 type Ended = 'lost' | AskedCall;
 
 /**
- * Records how the call with this fingerprint ended. If the operator later loses the key that makes fingerprints, it no
- * longer recognises the call, and may send it again. Sending a call twice is better than never sending it.
+ * Records how the call with this fingerprint ended. The operator recognises the call only as long as it has the key
+ * that made the fingerprint. If the key is lost, it may send the call again, which is better than never sending it.
  */
 export function recordEnd(applied: Applied, ended: Ended, fingerprint: string, end: CallEnd): Applied {
   const { generation, prints } = doubted(applied, []);
@@ -218,9 +221,9 @@ export function endOf(pass: EnvironmentPass, ended: Ended, fingerprint: string):
 const over = ['failed', 'redeploy', 'rollBack', 'lost'];
 
 /**
- * Returns the fingerprints to keep after a deployment took effect that the spec no longer asks for. The fingerprint of
- * the deployed revision is dropped. So the deployment in the spec becomes due, even if the same revision was deployed
- * earlier.
+ * Returns the fingerprints to keep after a deployment took effect although the spec no longer asks for it. The
+ * fingerprint of the revision is dropped, so that the deployment in the spec becomes due even if its revision was
+ * deployed earlier.
  */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
@@ -228,9 +231,11 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
 }
 
 /**
- * Computes the fingerprints again with the current key, and adds a fingerprint for the power state once the environment
- * has reached it. Records a new generation only after the whole spec was sent. If the key is lost later, the operator
- * assumes that everything in the spec of the recorded generation was sent.
+ * Makes the fingerprints again with the current key. Adds a fingerprint of spec.powerState once the environment has
+ * reached that state.
+ *
+ * `isWhole` is true if nothing in the spec is left to send. Only then the generation of the spec is recorded, because
+ * after a loss of the key, everything in the spec of the recorded generation counts as sent.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);
@@ -254,8 +259,8 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
 }
 
 /**
- * Drops fingerprints that do not fit in status. It first drops those of values that the operator never sent, and those
- * of fields that the spec no longer has.
+ * Drops fingerprints that do not fit in status. The first to go are those of values that the operator never sent, and
+ * those of fields that the spec no longer has.
  */
 function fitting(pass: EnvironmentPass, prints: Prints): Prints {
   const wanted = partsOf(pass);

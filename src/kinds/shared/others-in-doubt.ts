@@ -2,19 +2,19 @@ import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';
 
 /**
- * When a call with an unknown outcome can no longer arrive, the resource that sent it reads the service once more to see
- * whether the call took effect. This read is assumed to end within this time.
+ * The time within which another resource is assumed to end its last read of the service. It reads a last time when its
+ * call with an unknown outcome can no longer arrive, to see whether the call took effect.
  */
 const longestLookMs = 30_000;
 
 /**
- * Returns a `wait` step while it is not known whether a call of another resource took effect. When the time limit of
- * the wait has passed, the wait ends even if the outcome is still not known. A new call of that resource begins a new
- * wait. `what` says in messages what has to wait.
+ * Returns a `wait` step while it is not known whether a call of another resource took effect. The wait ends after a
+ * time limit even if the outcome is still not known. A new call of that resource begins a new wait. `what` says in
+ * messages what has to wait.
  *
- * The other resource begins to look for the effect when its call has ended without a response. It then looks for as
- * long as a call lasts, plus the time during which the call may still arrive. So the limit is twice the duration of a
- * call, plus the time during which the call may still arrive, plus the time for the last look.
+ * The time limit covers three periods. First, the call of the other resource runs until its deadline. Then that
+ * resource looks for the effect until the call can no longer arrive: for one more deadline and `--horizon-seconds`. At
+ * the end, it reads the service a last time.
  */
 export function awaitDoubts(
   { notes, monotonicMs, callDeadlineMs, horizonMs }: Pass,
