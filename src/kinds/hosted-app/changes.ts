@@ -2,11 +2,13 @@
  * Decides how changes of an app are sent. With `applyImmediately`, the service applies a change at once; otherwise the
  * change waits for the next deployment of each environment.
  *
- * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. After an app was adopted,
- * changes are applied at once only if the service shows a difference from the spec, so that losing the status of the
- * resource does not restart the environments. If the service never shows the changed value and the outcome of the
- * requests is unknown, a change that is applied at once is sent at most twice; the content of a Dockerfile at most
- * three times. The count is written to status before each of these requests is sent.
+ * Guarantees: the app's own image never replaces an image that an AppEnvironment deploys. The first changes of an
+ * adopted app are applied at once only if the service shows a difference from the spec. So if the status of a resource
+ * is lost, and its unchanged app is adopted again, the environments do not restart.
+ *
+ * A change that is applied at once is sent at most twice if the outcome stays unknown and the service never shows the
+ * new value; the content of a Dockerfile is sent at most three times. Status counts each of these requests before it is
+ * sent.
  *
  * Why: docs/design/deployments.md#adopting-an-app-deploys-only-if-a-visible-field-differs and
  * docs/design/deployments.md#a-hidden-change-that-is-applied-at-once-is-sent-at-most-twice
@@ -31,8 +33,8 @@ import { bodyOf, converts, desired, goesAlong, isHidden, nameOf } from './fields
 import type { HostedAppFacts } from './schema.ts';
 
 /**
- * Returns the status fields to write after a change of the app. Unless the change was applied at once, the change waits in
- * each environment for the next deployment.
+ * Returns the status fields to write after a change of the app. A change that was not applied at once is listed until
+ * the next deployment of each environment, unless it affects no environment.
  */
 export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): HostedAppFacts {
   const affected = environmentsAffectedOf(body);
@@ -48,9 +50,9 @@ export function pendingAfter(body: unknown, changed: Fields, pass: AppPass): Hos
 }
 
 /**
- * Returns the status fields for a change of the app that has arrived or may have arrived. If the change is not applied at once, it
- * waits in the environments for their next deployment. If it is applied at once and the service never shows its values, the
- * call is counted.
+ * Returns the status fields for a change of the app that the service has received or may have received. If the change
+ * is not applied at once, it is listed until the next deployment of each environment. If it is applied at once, and the
+ * service never shows its values, the request is counted.
  */
 export function pendingMeanwhile(changed: Fields, pass: AppPass): HostedAppFacts {
   if (isAppliedAtOnce(changed, pass)) return countedIn(unseenOf(changed, pass), pass);
@@ -161,7 +163,7 @@ export function atRest(pass: AppPass): AppStep {
   if (spec.applyImmediately !== true && pendingChanges.length > 0) message.push(waiting(pendingChanges));
   if (spec.applyImmediately === true && takenOverGeneration === subject.generation) {
     message.push(
-      `${pendingChanges.join(', ')} was sent to the adopted app, because the service does not show the current value; each environment uses the new value after its next deployment, or after the next edit of this spec`,
+      `the service does not show ${pendingChanges.join(', ')} of the adopted app, so the operator sent the values in the spec; each environment uses these values after its next deployment, or after the next edit of this spec`,
     );
   }
   return { is: 'ready', message: message.join('; ') };
@@ -178,9 +180,11 @@ export function isAppliedAtOnce(changed: Fields, pass: AppPass): boolean {
  * carry all changes.
  */
 export function sentFirst(changed: Fields, pass: AppPass): readonly string[] | undefined {
-  // A change of the preset to or from FUNCTION is sent alone, because the service accepts it only so. If an AppEnvironment
-  // deploys an image and the spec sets `applyImmediately`, `useImage` is sent alone and first, without `applyImmediately`.
-  // While the app is still built from source, a request with `applyImmediately` would deploy a build in place of the image.
+  // A change of the preset to or from FUNCTION is sent alone, because the service accepts it only so.
+  //
+  // If an AppEnvironment deploys an image, and spec.applyImmediately is true, `useImage` is sent alone and first,
+  // without `applyImmediately`. Otherwise an app that is still built from source would deploy a build in place of that
+  // image.
   const isAtOnce = pass.spec.applyImmediately === true;
   const first = converts(changed, pass) ? ['preset'] : isAtOnce ? replacing(changed, pass) : [];
   return first.length === 0 || first.length === Object.keys(changed).length ? undefined : first;
@@ -205,7 +209,7 @@ function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
 const mostCalls = 2;
 
 /**
- * Returns the changed fields that the service never shows, so that only the response to the request proves that they
+ * Returns the changed fields that the service never shows. Only the response to the request proves that their values
  * arrived.
  */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
@@ -213,8 +217,8 @@ function unseenOf(changed: Fields, pass: AppPass): Fields {
 }
 
 /**
- * Returns the status fields that count how often a change was sent with `applyImmediately` since its outcome was last
- * known.
+ * Returns the status fields after counting one more request that sends this change with `applyImmediately`. The count
+ * of a different change is dropped.
  */
 function countedIn(unseen: Fields, pass: AppPass): HostedAppFacts {
   const { facts } = pass.memory;

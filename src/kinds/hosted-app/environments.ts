@@ -1,6 +1,6 @@
 /**
- * Finds the environments of an app in the lists of the service, the AppEnvironments that are bound to them, and what
- * these deploy.
+ * Finds the environments of an app in the lists of the service. Finds the AppEnvironments that are bound to these
+ * environments, and those AppEnvironments that deploy an image.
  */
 import type { Pass, Related } from '../../engine/kind/contract/pass.ts';
 import type { Step } from '../../engine/kind/contract/step.ts';

@@ -13,7 +13,7 @@ export type ShownApp = AppItem | AppRecord;
 interface Field {
   /** The name that the field has in the bodies of POST /app and PATCH /app. */
   readonly wire?: string;
-  /** Absent if both POST /app and PATCH /app accept the field; otherwise the one that accepts it. */
+  /** The only request that accepts the field: POST /app or PATCH /app. Absent if both accept it. */
   readonly only?: 'POST' | 'PATCH';
   /** True if the response of GET /app has the field, under the same name as in request bodies. */
   readonly isShown?: true;
@@ -58,7 +58,10 @@ const isForCreation = (field: string) => field.startsWith('atCreation.');
 /** The paths in the spec of all app fields, except those under spec.atCreation. */
 const lasting = Object.keys(fields).filter((field) => !isForCreation(field));
 
-/** Maps the names of fields in the service's API to their paths in the spec, where the two differ. */
+/**
+ * Maps the names of fields in the service's API to their paths in the spec, for fields whose name differs from the
+ * path.
+ */
 export function interfaceWords(): Readonly<Record<string, string>> {
   const names = Object.entries(fields).map(([field, { wire = field }]) => [wire, field]);
   return Object.fromEntries(names.filter(([wire, field]) => wire !== field));

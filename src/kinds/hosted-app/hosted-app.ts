@@ -51,8 +51,8 @@ import { needsOf } from '../shared/values.ts';
 /** Stalls before anything is sent if the account does not offer the preset in the spec. */
 function admit(pass: AppPass): AppStep | undefined {
   const { spec, memory, view } = pass;
-  // While a create call is in the journal, do not ask the catalogs. The preset was checked before the call was first sent;
-  // of a repetition, the service decides.
+  // While a create call is in the journal, do not check the preset. It was checked before the call was first sent; if
+  // the call is sent again, the service decides whether it accepts the preset.
   if (memory.journal !== undefined) return undefined;
   const preset = presetOf(spec);
   const shown = listedApp(pass);

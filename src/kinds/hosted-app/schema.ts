@@ -270,7 +270,9 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  pendingSinceMs: wholeNumber('Time at which the newest pending change was sent, in ms since 1970.').optional(),
+  pendingSinceMs: wholeNumber(
+    'Time at which the newest pending change was sent, in milliseconds since 1970.',
+  ).optional(),
   takenOverGeneration: wholeNumber(
     'The generation of the spec at which the operator sent changes to the adopted app without applying them at once, although applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),

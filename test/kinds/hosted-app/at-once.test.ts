@@ -157,7 +157,7 @@ describe('an app that is taken over with applyImmediately', () => {
     expect(step).toMatchObject({
       is: 'ready',
       message:
-        'the service equals the spec; image.reference was sent to the adopted app, because the service does not show the current value; each environment uses the new value after its next deployment, or after the next edit of this spec',
+        'the service equals the spec; the service does not show image.reference of the adopted app, so the operator sent the values in the spec; each environment uses these values after its next deployment, or after the next edit of this spec',
     });
     expect(next.sent).toEqual([
       { healthCheckPath: '/', applyImmediately: true },
