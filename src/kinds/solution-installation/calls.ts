@@ -1,7 +1,7 @@
 /**
- * Decides on three calls and on what follows when their outcome is unknown: the call that installs a solution, the call
- * that creates the components which the first one has left out, and the call that changes the agent image. Repeating the
- * first or the third one does harm.
+ * Makes the three requests about a solution: one installs the solution, one completes an installation that lacks
+ * components, and one upgrades the agent image. Decides what follows when the outcome of a request is unknown. To
+ * repeat an installation or an upgrade does harm.
  *
  * Why: docs/design/deployments.md#solutions
  */
@@ -78,8 +78,8 @@ export function leftPrints(pass: SolutionPass): Readonly<Record<string, string>>
 }
 
 /**
- * Returns what status says was applied once the service has accepted the spec with these inputs. The image that the agent
- * got with an earlier spec stays.
+ * Returns the generation and the fingerprints to record in status once the service has accepted the spec with these
+ * inputs. If the spec no longer has an agent image, the fingerprint of the earlier image stays.
  */
 export function asApplied(pass: SolutionPass, inputs?: Inputs): NonNullable<Memory['applied']> {
   const left = definedIn({ [agentImage]: leftPrints(pass)[agentImage] });
@@ -272,22 +272,21 @@ function takenFor(
 const mostUpgrades = 2;
 
 /**
- * Completes an installation whose id is known. The request does not send the agent image: if the installation is in
- * fact complete, a request with an agent image would be an upgrade. Without the image, the request is safe to repeat,
- * and a later upgrade sets the image.
+ * Completes an installation whose id is known. The request leaves out the agent image, because a request with an image
+ * is an upgrade if the installation is already complete. So this request is safe to repeat, and a later upgrade sets
+ * the image.
  */
 export function install(pass: SolutionPass): SolutionStep {
   const { agentImage: _later, ...inputs } = inputsOf(pass);
-  // `whileInFlight` is empty, but must be set: it makes the operator write to status which request it sends, before it
-  // sends the request.
+  // An empty `whileInFlight` makes the operator write to status, before the request, which request it is about to send.
   return (
     takingOver(pass, 'nothing is installed') ?? { is: 'call', call: { ...installing(pass, inputs), whileInFlight: {} } }
   );
 }
 
 /**
- * Upgrades the agent image of a complete installation. The request is recorded in status first, because the service never
- * shows which image runs.
+ * Upgrades the agent image of a complete installation. The request is recorded in status first, because no read shows
+ * whether the upgrade took effect: the service never shows which image runs.
  */
 export function upgrade(pass: SolutionPass): SolutionStep {
   const call = installing(pass);
@@ -303,9 +302,8 @@ export function upgrade(pass: SolutionPass): SolutionStep {
 }
 
 /**
- * Returns the fingerprint to record while it is not known whether an upgrade changed the agent image. It differs from
- * the fingerprint of every image. It is made from the upgrade in question and the number of times that this upgrade was
- * sent.
+ * Returns the fingerprint of the agent image to record after an upgrade with an unknown outcome. It is made from the
+ * upgrade and the number of its attempts, and differs from the fingerprint of every image.
  */
 function fingerprintOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<JournalEntry, 'attempt' | 'digest'>): string {
   return pass.fingerprint(['in doubt', attempt, digest]);

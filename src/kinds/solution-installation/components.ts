@@ -37,8 +37,9 @@ export function unexplained(pass: SolutionPass, apps: readonly AppItem[]): reado
 }
 
 /**
- * True if the name of an app contains the words of spec.appName, perhaps with other words before or after. Also true if
- * the name is spec.appName with the name of a component, compared by letters and digits only.
+ * True if the name of an app contains the words of spec.appName one after the other, perhaps with other words before or
+ * after. Also true if the letters and digits in the name are those of spec.appName followed by those of a component's
+ * name.
  */
 export function isNamedAfter(pass: SolutionPass, app: AppItem): boolean {
   const [own, all] = [wordsOf(pass.spec.appName), wordsOf(app.name)];
@@ -76,9 +77,8 @@ function completedOne(pass: SolutionPass, component: Component): Component {
   const shown = component.environmentId === undefined ? undefined : view.one(list, component.environmentId)?.item;
   const appId = component.appId ?? shown?.appId;
   if (appId === undefined) return component;
-  // The service's response lists the ids of apps and the ids of environments separately, without saying which belong
-  // together. So a component keeps its environment id only if the list of environments does not show that environment
-  // in another app.
+  // The service's response does not say which environment belongs to which app. So if the list of environments shows
+  // the environment of a component in another app, the component gets the only environment of its own app instead.
   const isItsOwn = component.environmentId !== undefined && (shown === undefined || shown.appId === appId);
   const environmentId = isItsOwn ? component.environmentId : onlyEnvironment(pass, appId);
   return definedIn({ ...component, name: component.name ?? componentName(pass, appId), appId, environmentId });
@@ -158,8 +158,8 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
 }
 
 /**
- * Returns a `wait` step while the environments of components are being updated: the response to an installation request
- * says only that the service accepted the request.
+ * Returns a `wait` step while the environment of a component is being updated or is missing from the list. The response
+ * to an installation request does not tell this, because it says only that the service accepted the request.
  */
 export function awaitComponents(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, memory, wrote } = pass;
@@ -204,8 +204,9 @@ export function environmentIds(pass: SolutionPass): readonly string[] {
 }
 
 /**
- * Returns a `wait` step while an environment of a component is being updated or is missing from the list, or while it
- * is not known whether a deployment to the environment took effect.
+ * Returns a `wait` step while the solution must not be upgraded because of the environment of a component: the
+ * environment is being updated, it is missing from the list, or it is not known whether an AppEnvironment's call to it
+ * took effect.
  */
 export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
   const { view, account, askedAt } = pass;
@@ -228,9 +229,9 @@ export function awaitDeployments(pass: SolutionPass): SolutionStep | undefined {
 }
 
 /**
- * How far the creation time of a component may lie outside the time during which the request could arrive. The end of
- * that time is counted from the last list before the request. The request is sent a little later, so it can also arrive
- * a little after that end. The clocks of the service may also differ from each other.
+ * How far the creation time of a component may lie outside the time during which the installation request could arrive.
+ * That time is counted from the last list before the request, although the request is sent a little later. Also, the
+ * service may have several clocks that differ.
  */
 const presumedSlackMs = 60_000;
 
@@ -264,8 +265,8 @@ function isOthers(pass: SolutionPass, { appId, name }: AppItem): boolean {
 }
 
 /**
- * True if, by the service's clock, the app was created while the request could arrive. Also true if the service shows
- * no creation time of the app.
+ * True if, by the service's clock, the app was created while the installation request could arrive. Also true if the
+ * service shows no creation time of the app, or sent no time with the list before the request.
  */
 function isInTime({ horizonMs }: SolutionPass, entry: JournalEntry, app: AppItem): boolean {
   const { create } = entry;
