@@ -154,8 +154,8 @@ function unsendable({ spec, secret, configMap }: ContactPointPass): Step<Contact
 
 /**
  * Explains why a value cannot be sent; returns undefined if the value can be sent. For an empty or masked value, the
- * service would silently keep the old value. The chat services of `chatB` and `chatC` accept only https URLs; which hosts
- * are allowed, the hosting service itself checks.
+ * service would silently keep the old value; only the password of a webhook may be empty. The chat services of `chatB`
+ * and `chatC` accept only https URLs. The hosting service itself checks whether it allows the host of a URL.
  */
 function flawOf(field: string, text: string): string | undefined {
   if (text === '')

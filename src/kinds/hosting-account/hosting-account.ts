@@ -74,8 +74,8 @@ function throttled({ account, usage, wallMs }: AccountPass): OwnCondition {
 }
 
 /**
- * Builds the condition `TokenLimited`, which is True if the service refused a call or a read that a resource needs. Most
- * likely the token lacks a permission.
+ * Builds the condition `TokenLimited`, which is True while the service refuses something that a resource needs, most
+ * likely because the token lacks a permission.
  */
 function tokenLimited({ usage }: AccountPass): OwnCondition {
   const condition = about('TokenLimited');

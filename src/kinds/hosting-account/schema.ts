@@ -16,8 +16,8 @@ import {
 import { count } from '../shared/schema.ts';
 
 /**
- * Builds the spec fields that HostingAccount and ClusterHostingAccount share. The two parameters are words for the
- * descriptions: the namespace of the Secrets, and the default of spec.lifecycle.adoption.
+ * Builds the spec fields that HostingAccount and ClusterHostingAccount share. Both parameters are used only in
+ * descriptions: `namespace` says where the Secrets are, and `adoption` is the default of spec.lifecycle.adoption.
  */
 export function accountFields(namespace: string, adoption: 'ById' | 'Never') {
   return {

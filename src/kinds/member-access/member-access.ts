@@ -2,10 +2,12 @@
  * Restricts which environments a member may reach.
  *
  * In the service's API, an empty list of environments means every environment. Guarantees: the empty list is sent only
- * for `access: Full` and for `onDelete: GrantFullAccess`. Until the spec is edited, the operator adds no environment
- * that the spec did not name when it was applied, and removes none that it named. While a reference does not resolve,
- * nothing is sent. The last two rules do not apply when the service shows full access and the operator restores the
- * restriction.
+ * for `access: Full` and for `onDelete: GrantFullAccess`. While a reference in the spec does not resolve, nothing is
+ * sent. Until the spec is edited, the operator adds only environments that the spec named when it was applied, and
+ * removes none of these.
+ *
+ * There is one exception: if the service shows full access of a member whom the operator has restricted, the operator
+ * at once sends those environments of the spec that it finds.
  *
  * Why: docs/design/member-access.md
  */
@@ -97,13 +99,13 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} now manages environment ${ids.join(', ')}, but another one when spec.environmentRefs was last applied; nothing is sent until this spec is edited, for example to name the environment by externalId`;
+  const message = `${named(moved)} now manages environment ${ids.join(', ')}, which it did not manage when spec.environmentRefs was last applied; nothing is sent until this spec is edited, for example to name the environment by externalId`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
 /**
  * If the service refused the list of environments, sends it again without those environments that are proved gone.
- * These are never environments that the spec names.
+ * Environments that the spec names are never left out.
  */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
   const { notes, account, view, spec } = pass;
@@ -129,8 +131,8 @@ function close(pass: AccessPass): AccessStep {
   const gone = unseenIn(pass, ids);
   const there = ids.filter((id) => !gone.includes(id));
   const known = there.filter((id) => set.includes(id));
-  // A reference may now resolve to another environment than before. Put that environment into the list all the same:
-  // access to one wrong environment is still less than full access.
+  // If no environment of the applied spec is left, send the environments to which the references resolve now. One of
+  // them may be wrong, but access to a wrong environment is still less than full access.
   const target = isEdited(pass) || known.length === 0 ? there : known;
   if (target.length === 0) {
     const message = `member ${membershipId} has full access although the spec restricts the access, and none of the environments in spec.environmentRefs exists. Nothing is sent, because an empty list means full access; add an environment that exists`;
@@ -162,8 +164,8 @@ function leave(pass: AccessPass): AccessStep {
   const reach = ids.length === 0 ? '' : ` (${ids.slice(0, 20).join(', ')})`;
   const stays = `the access of member ${membershipId} stays unchanged in the service${reach}`;
   if (isUnknown) {
-    // Status does not show whether the service refused the request to restrict the member, or whether its outcome is
-    // unknown. Either way, it is not certain that this resource restricted the member's access.
+    // Status does not show that the spec was ever applied. But a request with an unknown outcome may have restricted
+    // the member.
     return { is: 'release', stays: `${stays}, because it is not certain that this resource restricted it` };
   }
   if (!grants || isObserved(pass)) return { is: 'release', stays };
@@ -188,8 +190,8 @@ function leave(pass: AccessPass): AccessStep {
 // from the response.
 
 /**
- * Restricts the member to the environments in `target`. `ids` are those of them that the spec names. `isWhole` is true
- * if `ids` are all the environments that the spec names.
+ * Restricts the member to the environments in `target`. `ids` are the environments in `target` that the spec names.
+ * `isWhole` is true if the spec names no others.
  */
 function restrictTo(
   pass: AccessPass,

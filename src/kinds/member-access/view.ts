@@ -40,8 +40,8 @@ export function allowedOf(pass: AccessPass): readonly string[] | undefined {
 }
 
 /**
- * True if the spec changed since it was last applied. A reference that resolves to another environment without such a
- * change must not widen the member's access.
+ * True if the spec changed since it was last applied. Without such a change, a reference that resolves to another
+ * environment must not widen the member's access.
  */
 export function isEdited({ memory, subject }: AccessPass): boolean {
   return memory.applied?.generation !== subject.generation;
@@ -49,7 +49,7 @@ export function isEdited({ memory, subject }: AccessPass): boolean {
 
 /**
  * Returns two lists of environment ids from status. `set` has the ids of the spec that was applied last. `asked` has
- * the other ids that this MemberAccess, or another one for the same member, has requested.
+ * all other ids that were requested for the member before, by this MemberAccess or by an earlier one.
  */
 export function remembered({ setAppEnvIds: set = [], askedAppEnvIds: asked = [] }: MemberAccessFacts) {
   return { set, asked };
@@ -67,8 +67,8 @@ export function factsWith(pass: AccessPass, ids: readonly string[]): MemberAcces
 }
 
 /**
- * Takes over the ids that another MemberAccess of this namespace requested for the same member, in case this resource replaces
- * the other one.
+ * Takes over the ids that an older MemberAccess of this namespace requested for the same member, because this resource
+ * may replace the older one later. Returns undefined if there are no new ids.
  */
 export function inherited(pass: AccessPass, owner: string | undefined): MemberAccessFacts | undefined {
   const { facts } = pass.memory;

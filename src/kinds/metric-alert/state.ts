@@ -74,8 +74,8 @@ export function liveState(pass: AlertPass, item: AlertItem | undefined): LiveSta
     const moves = stateObservedTime === undefined || (isStale(pass, shown) && seenMs > Date.parse(stateObservedTime));
     return moves ? { ...shown, stateObservedTime: observed } : shown;
   }
-  // If another client refreshed the state first, the service reports the current state as the previous state, too. In
-  // this case, the state in status was the previous one.
+  // If another client refreshed the state before the operator, the service names the current state as the previous one.
+  // In this case, the real previous state is the one in status.
   return {
     state,
     previousState: previousState === state ? known : previousState,
@@ -94,8 +94,8 @@ function isLater(listed: Evaluation | undefined, refreshed: Evaluation | undefin
 }
 
 /**
- * Returns the time when the alert was last known to be in the recorded state. This is the time when the state was last
- * confirmed. If status lacks that time, it is the time when the operator noticed the change to this state.
+ * Returns the time when the alert was last known to be in the recorded state: the time when the state was last
+ * confirmed or, if status lacks that time, the time when the operator noticed the change to this state.
  */
 function heldAt({ stateObservedTime, stateChangeTime = '' }: LiveState): string {
   return stateObservedTime ?? stateChangeTime;
