@@ -81,8 +81,8 @@ export function mustWait(pass: AppPass, changed: Fields): AppStep | undefined {
 }
 
 /**
- * Waits while it is not known whether a deployment to an environment of the app took effect: a change of the app could be
- * mistaken for the effect of that deployment.
+ * Waits while an AppEnvironment does not know whether its call to an environment of the app took effect, because it
+ * could mistake a change of the app for the effect of that call.
  */
 function environmentInDoubt(pass: AppPass): AppStep | undefined {
   return awaitDoubts(pass, boundEnvironments(pass), 'the app is not changed');
@@ -94,8 +94,8 @@ function noLongerInDoubt(facts: HostedAppFacts): AppStep | undefined {
 }
 
 /**
- * Removes pending changes from status once every environment was deployed with them; returns undefined if there is nothing to
- * remove.
+ * Removes from status those pending changes with which every environment runs by now; returns undefined if there are
+ * none.
  */
 export function dropTaken(pass: AppPass): AppStep | undefined {
   const { facts } = pass.memory;

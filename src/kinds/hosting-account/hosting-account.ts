@@ -12,8 +12,8 @@ import { HostingAccountFacts, HostingAccountSpec } from './schema.ts';
 type AccountPass = Pass<HostingAccountSpec, HostingAccountFacts>;
 
 /**
- * Reads the apps of the account to prove that the token works, records the endpoint at the first success, and then reads the
- * catalog of presets and solutions.
+ * First reads the apps of the account to prove that the token works, and records the endpoint when that succeeds. Then
+ * reads the catalog of presets and solutions.
  */
 function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.subject.deleting) return leave(pass);

@@ -60,7 +60,7 @@ export function inputsOf(pass: SolutionPass): Inputs {
   return definedIn(Object.fromEntries(rows));
 }
 
-/** Returns all fields that an installation request with these inputs sends, by their paths in the spec. */
+/** Returns the fields of an installation request with these inputs. Each field is named by its path in the spec. */
 export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Readonly<Record<string, Json>> {
   const { appName, region } = pass.spec;
   const rows = Object.entries(inputs).map(([name, value]) => [`inputs.${name}`, value] as const);

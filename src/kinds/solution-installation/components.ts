@@ -90,8 +90,8 @@ function onlyEnvironment({ view, account }: SolutionPass, appId: string): string
 }
 
 /**
- * Returns a name for the component to which this app belongs. If the app is named after the installation and a
- * component in the catalog, returns the component's name in the catalog; otherwise returns the name of the app.
+ * Returns a name for the component to which this app belongs. If the name of the app is spec.appName followed by the
+ * name of a component in the catalog, returns the name of that component; otherwise returns the name of the app.
  */
 function componentName(pass: SolutionPass, appId: string): string | undefined {
   const { view, account, spec } = pass;
