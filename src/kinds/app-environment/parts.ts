@@ -234,8 +234,8 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
  * Makes the fingerprints again with the current key. Adds a fingerprint of spec.powerState once the environment has
  * reached that state.
  *
- * `isWhole` is true if nothing in the spec is left to send. Only then the generation of the spec is recorded, because
- * after a loss of the key, everything in the spec of the recorded generation counts as sent.
+ * `isWhole` is true if nothing in the spec is left to send. Only then is the generation of the spec recorded, because
+ * everything in the spec of that generation counts as sent if the key is lost later.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
   const { powerState: _before, ...known } = printsIn(pass);

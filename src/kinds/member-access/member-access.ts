@@ -6,7 +6,7 @@
  * sent. Until the spec is edited, the operator adds only environments that the spec named when it was applied, and
  * removes none of these.
  *
- * There is one exception: if the service shows full access of a member whom the operator has restricted, the operator
+ * There is one exception: if the service shows full access for a member whom the operator has restricted, the operator
  * at once sends those environments of the spec that it finds.
  *
  * Why: docs/design/member-access.md

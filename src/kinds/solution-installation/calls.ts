@@ -1,7 +1,7 @@
 /**
  * Makes the three requests about a solution: one installs the solution, one completes an installation that lacks
- * components, and one upgrades the agent image. Decides what follows when the outcome of a request is unknown. To
- * repeat an installation or an upgrade does harm.
+ * components, and one upgrades the agent image. Decides what follows when the outcome of a request is unknown.
+ * Repeating an installation or an upgrade does harm.
  *
  * Why: docs/design/deployments.md#solutions
  */
