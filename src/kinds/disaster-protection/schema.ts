@@ -58,7 +58,10 @@ const Fields = specInAccount(
       ['Cold', 'Warm'],
     ).optional(),
     storage: Storage.optional(),
-    snapshotIntervalSeconds: seconds('Interval between snapshots (the service takes only some)', 'snapshotIntervalMs'),
+    snapshotIntervalSeconds: seconds(
+      'Interval between snapshots (the service accepts only some intervals)',
+      'snapshotIntervalMs',
+    ),
     validationIntervalSeconds: seconds('Interval between validations in isolation', 'validationIntervalMs'),
     rpoTargetSeconds: seconds('Maximum age of the newest recovery point', 'rpoTargetMs'),
     rtoTargetSeconds: seconds('Maximum duration of a recovery', 'rtoTargetMs'),
@@ -131,7 +134,9 @@ const RecoveryPoint = shown('A recovery point, with the values that a RecoveryAc
   selectedOperationId: word('The id of the operation that created the recovery point.'),
   pointId: word('The id of the recovery point: 64 hex digits.'),
   cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
-  configurationGeneration: wholeNumber('The generation of the configuration at that time (API field: generation).'),
+  configurationGeneration: wholeNumber(
+    'The generation of the configuration when the service listed the recovery point (API field: generation).',
+  ),
   availabilityRequiresVerification: flag('True if the service verifies the point only when it is used.').optional(),
   sizing: recovery.sizing.optional(),
 });
@@ -169,14 +174,14 @@ const Source = shown('The environment to protect, as the service describes it.',
   pendingCleanup: recovery.pendingCleanup,
 });
 
-/** The status of a DisasterProtection. A field that the service does not disclose is absent. */
+/** The status of a DisasterProtection. A field that the service does not show is absent. */
 export const DisasterProtectionFacts = facts({
   environmentId: id('The id of the protected environment (API field: sourceAppEnvId).'),
   configurationGeneration: wholeNumber('The generation of the configuration (API field: generation).').optional(),
   settings: Settings.optional(),
   enrollment: count('The highest value of spec.enrollment that the operator has acted on.'),
   firstReadyTime: time('Time at which the service first showed that recovery is ready.'),
-  goneTime: time('When the operator became sure that the configuration was gone. Absent while it is listed.'),
+  goneTime: time('Time at which the operator became sure that the configuration was gone.'),
   wipedBy: text('The name of the DisasterReset that wiped the configuration.', { max: 512 }).optional(),
   readiness: shown("The service's judgement on whether a recovery would work.", {
     state: word('The state of the readiness for a recovery, such as ready.').optional(),
@@ -248,7 +253,7 @@ export const identity = {
     {
       name: 'RECOVERY-READY',
       path: '.status.conditions[?(@.type=="RecoveryReady")].status',
-      description: 'True if recovery works.',
+      description: 'True if the service says that recovery is ready.',
     },
     { name: 'MODE', path: '.status.settings.protectionMode', description: 'The mode: Cold or Warm.' },
     { name: 'REGION', path: '.status.settings.destinationRegion', description: 'The region to recover in.' },
@@ -265,7 +270,12 @@ export const identity = {
       type: 'date',
       description: 'Age of the newest recovery point.',
     },
-    { name: 'STATE', path: '.status.readiness.state', wide: true, description: 'The readiness in the service.' },
+    {
+      name: 'STATE',
+      path: '.status.readiness.state',
+      wide: true,
+      description: 'The readiness state, as the service reports it.',
+    },
     { name: 'STORAGE', path: '.status.settings.storage.source', wide: true, description: 'Where snapshots are kept.' },
   ],
   selectable: [

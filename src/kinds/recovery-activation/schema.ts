@@ -45,7 +45,7 @@ export const RecoveryActivationSpec = recovery.once(
         'Time after which the request is not sent; at most 24 hours after this resource was created. This limit stops an old manifest from activating again.',
       ),
       afterOperationId: serviceId(
-        'The operation id of the last activation of this configuration. Required to activate again, unless the service shows that the last one failed or was canceled; raise attempt then.',
+        'The operation id of the last activation of this configuration. Required to activate again, unless the service shows that the last activation failed or was canceled. In that case, raise attempt.',
       ).optional(),
       attempt: integer(
         'A higher number asks for a new activation of the same recovery point instead of a repeat of the last request. All checks still apply. Default: 1.',
