@@ -82,8 +82,10 @@ function fence(pass: ValidationPass, seen: SeenConfiguration): ValidationStep | 
     return never('Superseded', message);
   }
   if (configuration === undefined) return withoutConfiguration(pass, snapshot, configurationIdOf(pass));
-  if (bodyOf(pass, seen).expectedGeneration !== configuration.generation) {
-    return never('Superseded', `the configuration has generation ${configuration.generation}, unlike the request`);
+  const { expectedGeneration } = bodyOf(pass, seen);
+  if (expectedGeneration !== configuration.generation) {
+    const message = `the configuration has generation ${configuration.generation}, but the request names generation ${expectedGeneration}`;
+    return never('Superseded', message);
   }
   return busy(pass, configuration);
 }
@@ -99,7 +101,7 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
     return undefined;
   }
   if (activeId !== undefined && memory.journal?.create?.excluded.includes(activeId) === false) return undefined;
-  const message = `the service works on ${operationInWords({ operationId: activeId })}; a validation needs a completed enrollment and no other operation`;
+  const message = `the service works on ${operationInWords({ operationId: activeId })}; the validation waits until this operation has ended`;
   return notYet('OperationInProgress', message);
 }
 
@@ -126,8 +128,8 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
 }
 
 /**
- * Returns the end of the request that follows from the outcome of its validation. An outcome that the operator does not
- * know is neither success nor failure.
+ * Decides from the outcome of a validation how its request ends. An outcome that the operator does not know is neither
+ * success nor failure.
  */
 function endOf(operation: DrOperation): End {
   const { outcome } = operation;
@@ -179,7 +181,7 @@ function acceptedAs(pass: ValidationPass, body: Validation, phase?: string): Rec
 
 const scheduled = about('Scheduled');
 
-/** Builds the condition `Scheduled`, which says if the service also runs validations by schedule. */
+/** Builds the condition `Scheduled`, which says if the service also runs validations on a schedule. */
 function scheduledBy({ validationScheduleEstablished: isEstablished }: ConfigurationItem): OwnCondition {
   if (isEstablished === undefined) {
     return scheduled.unknown('NotDisclosed', 'the service does not show whether it runs validations on a schedule');
