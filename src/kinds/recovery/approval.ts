@@ -16,20 +16,20 @@ const apartMs = 60_000;
 const longestMs = 24 * 3_600_000;
 const wholeSecondMs = 1_000;
 
-/** Builds a stall: the recovery request is never sent, for this reason. */
+/** Returns a `stall` step with this reason and message: nothing more is sent for the recovery request. */
 export function never(reason: Reason, message: string) {
   return { is: 'stall', reason, message } as const;
 }
 
-/** Builds a wait: the recovery request is not sent yet, for this reason. */
+/** Returns a `wait` step with this reason and message: the recovery request is not sent yet. */
 export function notYet(reason: Reason, message: string): Fence {
   return { is: 'wait', reason, message, retryInMs: 30_000 };
 }
 
 /**
- * Stalls a request that the operator must not send: the flag for it is not set, or its resource was created before this
- * process started. The age does not matter if the request is already in the journal, because the process that recorded
- * it was allowed to send it.
+ * Stalls a request if the operator's flags do not allow it, or if its resource was created before this process started.
+ * If the request is in the journal, the resource may be older, because the process that recorded the request was
+ * allowed to send it.
  */
 export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
   const missing = [
@@ -57,8 +57,8 @@ export function unreferred(
   validUntil: string | undefined,
 ): Fence | undefined {
   if (pass.referred(kind, name) !== undefined) return undefined;
-  // Do not read the service only to learn the time on its clock: the clocks of the operator and of Kubernetes also show
-  // when the request has expired.
+  // The clocks of the operator and of Kubernetes show well enough whether the request has expired, so do not read the
+  // service only for the time on its clock.
   const late = validUntil === undefined ? undefined : expired(pass, validUntil);
   if (late?.is === 'stall') return late;
   const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;

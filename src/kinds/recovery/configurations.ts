@@ -156,8 +156,9 @@ export function failedOrCancelled({ endedAt, outcome }: Partial<DrOperation>): b
 }
 
 /**
- * True if an activation was over before the activation `later` began: it ended before that moment, or at least started
- * before it. The earlier start is enough, because the service begins no activation while another is in progress.
+ * True if an activation was over before the activation `later` began: it had ended by then, or it began earlier than
+ * `later`. An activation that began earlier is over, because the service begins no activation while another is in
+ * progress.
  */
 export function wasOverBefore({ startedAt, endedAt }: DrOperation, later: DrOperation | undefined): boolean {
   if (later === undefined || !isActivation(later)) return false;
@@ -201,8 +202,8 @@ export function provenTwice(
 }
 
 /**
- * Waits until two lists prove that a missing configuration is gone, and until the account is not frozen. Then returns
- * undefined.
+ * Waits until two lists prove that a missing configuration is gone. Also waits while the account is frozen. Returns
+ * undefined when there is nothing left to wait for.
  */
 export function provenGone(pass: Pass, snapshot: Snapshot, reason: Reason, message: string) {
   return waitWhileFrozen(pass) ?? provenTwice(pass, snapshot, reason, message);

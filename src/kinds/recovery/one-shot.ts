@@ -71,8 +71,8 @@ export interface OncePlan<
   /** The name that the journal gives to the operation: a verb such as `activate`. */
   readonly operation: string;
   /**
-   * Returns which permission the operator's flags must give before the request is sent. If this function is not given,
-   * no flag is needed.
+   * Returns what the operator's flags must allow before the request is sent. If this function is not given, no flag is
+   * needed.
    */
   power?(spec: Spec): 'activation' | 'accountReset';
   /**
@@ -93,20 +93,20 @@ export interface OncePlan<
    */
   trace(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
   /**
-   * Returns the first reason of this kind not to send the request now: a stall ends the request, a wait only delays it.
-   * Returns undefined if this kind has no reason.
+   * Makes the checks that only this kind has. Returns the first reason not to send the request now: a stall ends the
+   * request, a wait only delays it. Returns undefined if there is no reason.
    */
   fence(pass: Pass<Spec, Facts>, seen: Found): Step<Facts> | undefined;
   /**
-   * Called when the request must not be sent because `validUntil` has passed or the clocks disagree; `late` is that
-   * reason. If the service shows that it is working on the request, returns a step that waits for the result. Otherwise
-   * returns undefined, and `late` applies.
+   * Called when spec.validUntil or the clocks forbid sending the request; `late` is the step that says so. If the
+   * service shows that it is working on the request, returns a step that waits for the result. Otherwise returns
+   * undefined, and the next step is `late`.
    */
   outlasts?(pass: Pass<Spec, Facts>, seen: Found, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Found): Sent;
   /**
-   * Only one request of this kind may be in progress for the same object at a time. Returns the id of that object. If
-   * this function is not given, that object is the configuration.
+   * Returns the id of the object for which only one request of this kind may be in progress at a time. If this function
+   * is not given, that object is the configuration.
    */
   subject?(body: Sent): string;
   request(body: Sent): Request;
@@ -119,14 +119,14 @@ export interface OncePlan<
    */
   refused?(pass: Pass<Spec, Facts>, seen: Found, no: No): Step<Facts> | undefined;
   /**
-   * Called when the request must end although the effect of a call is unknown. Returns a text that tells users what to
-   * check in the service, if the call may have taken effect. Returns undefined if the service shows no sign of an
+   * Called when the request must end although the effect of a call is unknown. If the call may have taken effect,
+   * returns a text that tells users what to check in the service. Returns undefined if the service shows no sign of an
    * effect.
    */
   untold?(pass: Pass<Spec, Facts>, seen: Found): string | undefined;
   /**
-   * Decides the next step of an accepted request until the request ends. Not called while the account is frozen and the
-   * list does not contain the configuration.
+   * Decides the next step of an accepted request until the request ends. If the list does not contain the configuration
+   * while the account is frozen, the request waits, and this function is not called. It is always called for a reset.
    */
   follow(pass: Pass<Spec, Facts>, seen: Found): Step<Facts>;
   /** Returns the status fields that show the progress of the recovery request. */
@@ -144,8 +144,8 @@ export interface OncePlan<
 export interface No {
   readonly words: string;
   /**
-   * True if no earlier call of the request can arrive at the service any more, or if a check forbids sending the
-   * request again.
+   * True if the operator may act on the refusal at once: no earlier call of the request can arrive at the service any
+   * more, or a check forbids sending the request again.
    */
   readonly isOver: boolean;
   /** The time after which no earlier call of the request can arrive at the service any more, formatted for messages. */
@@ -153,8 +153,8 @@ export interface No {
 }
 
 /**
- * What each kind of recovery request defines itself: its name, its schemas and its other identity fields, and the parts
- * in which it differs from the common definition.
+ * What each kind of recovery request defines itself: its identity, such as its name and schemas, and the fields in
+ * which its definition differs from that of the other kinds.
  */
 type Own<Spec, Facts> = KindIdentity & Omit<Partial<KindDefinition<Spec, Facts>>, keyof KindIdentity>;
 
@@ -231,9 +231,11 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
 }
 
 /**
- * A decision about a request uses only reads that began at a certain time or later; returns that time. Before a call, it
- * is a recent time. After a call, it is not before the time at which the response arrived, or at which this process
- * stopped waiting for it. Once the service has accepted the request, every read may be used.
+ * Returns the time at or after which a read must have begun. An older read is not used to decide about the request.
+ * - Before the request is in the journal: the time at which the request first asked for the read.
+ * - While the request is in the journal: `freshMs` ago, but not before this process first saw the entry, nor before the
+ *   time from `answeredAt`.
+ * - Once the service has accepted the request: no limit.
  */
 function sinceWhen(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
@@ -263,8 +265,9 @@ export function notingAnswer<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> 
 }
 
 /**
- * Reasons for waits that may end at any moment. A recovery request that was recorded or accepted and waits for one of
- * these reasons reads the service again after a few seconds. For other reasons, the usual poll interval is enough.
+ * Reasons of waits that may end at any moment. While a request that is in the journal or accepted waits for such a
+ * reason, the operator reads the service again after a few seconds. For other reasons, the usual poll interval is
+ * enough.
  */
 const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
@@ -289,8 +292,8 @@ export function lookingAgain<Facts>(
 }
 
 /**
- * Unless a step brings its own notes, removes the note that an earlier list did not contain an object. An object is
- * proved gone only if two consecutive lists do not contain it.
+ * Forgets that an earlier list did not contain an object, because an object is proved gone only if two consecutive
+ * lists do not contain it. A step that sets the notes itself is returned unchanged.
  */
 function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
   if (step.is === 'release' || step.note !== undefined) return step;
@@ -336,17 +339,17 @@ export function accepted<Facts extends RequestFacts>({ memory, wallMs }: Pass<un
 }
 
 /**
- * True if the service has accepted the request and named its operation. The outcome of the call in the journal is then
- * known, and the journal entry stays only so that other requests wait.
+ * True if the service has accepted the request and named its operation. From then on, the journal entry serves only to
+ * make other requests wait.
  */
 function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
   return facts.acceptedTime !== undefined && id !== undefined;
 }
 
 /**
- * Removes the journal entry of an accepted request when the entry is no longer needed. The entry makes other requests
- * wait until a list shows the operation; from then on, the service itself refuses other requests. The entry is also
- * removed once a list is so recent that it would have to show the operation.
+ * Removes the journal entry of an accepted request once a list shows the operation, or is so recent that it would have
+ * to show the operation. Until then, the entry makes other requests wait. Afterwards the service itself refuses other
+ * requests.
  */
 function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
@@ -432,8 +435,8 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
 }
 
 /**
- * A late call without a requestId would be carried out as a new request. So if the service shows that such a request is
- * done, waits until none of its calls can arrive any more. Returns undefined when the request may end.
+ * Waits until no call of a request without a requestId can arrive any more, although the service shows that the request
+ * is done: a late call would be carried out as a new request. Returns undefined when the request may end.
  */
 function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
@@ -453,7 +456,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
   const arrival = arrivalOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
   if (journal.conflicted !== undefined) {
-    // Interpret the refusal now, because later the service may no longer show the cause of the refusal.
+    // Look for the cause of the refusal now, because later the service may no longer show the cause.
     const isOver = arrival.isOver || fence !== undefined;
     const own = plan.refused?.(pass, seen, { words: journal.conflicted, isOver, until: arrival.until });
     if (own !== undefined) return own;
@@ -473,8 +476,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
   // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
-  // Notes are kept only in this process. Without the note `sentAt`, this process has not sent the call; an earlier process
-  // may have.
+  // Notes are lost when the process ends. So without the note `sentAt`, an earlier process may have sent the call.
   const why =
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'
@@ -509,8 +511,8 @@ export function wasSent({ memory, notes }: Pass): boolean {
 }
 
 /**
- * Called when a request must end although the effect of a call is unknown. If the service shows that the call may have
- * taken effect, the request ends with an unknown outcome, otherwise with the given reason.
+ * Returns the end of a request that must end although the effect of a call is unknown: an unknown outcome if the
+ * service shows that the call may have taken effect, otherwise the given end.
  */
 function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
   const untold = plan.untold?.(pass, seen);
@@ -523,9 +525,11 @@ function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }
 }
 
 /**
- * Tells whether the call in the journal may still arrive at the service. `until`: the time from which it can no longer
- * arrive, for messages. `isOver`: the read of the newest list began after that. `settled`: the call can no longer arrive,
- * because `isOver` is true, or because this process made every attempt and the service responded to each.
+ * Tells whether the call in the journal may still arrive at the service:
+ * - `until`: the time from which the call can no longer arrive, formatted for messages.
+ * - `isOver`: true if the read of the newest list began after that time.
+ * - `settled`: true if the call can no longer arrive, because `isOver` is true, or because this process knows that the
+ *   call was never sent, or sent once and refused.
  */
 function arrivalOf(pass: Pass, journal: JournalEntry, { snapshot }: Seen) {
   const { settledAt, inWords: until } = overAt(pass, journal);

@@ -2,13 +2,12 @@
  * Makes request ids. The service recognises a repeated request by its id, and responds with the operation that the
  * first request began.
  *
- * The id is a hash of the purpose and the content of the request, so equal content gives the same id from any operator.
- * Usually the content is only what the request asks for. A RecoveryValidation without spec.runId adds the name of the
- * resource. A call that sets up or changes a protection adds the uid of the resource and the time, so that each attempt
- * has its own id.
+ * An id is a hash of the purpose of the request, such as `activate/v1`, and of its content. So equal content gives the
+ * same id from any operator. The content of a RecoveryValidation without spec.runId includes the name of the resource.
+ * The content of a configure call includes the uid of the resource and the time, so that each new call has its own id.
  *
- * Test vectors in docs/kinds/recovery-activation.md publish the exact bytes. These never change unless the version in
- * the purpose changes, such as `v1` in `activate/v1`.
+ * docs/kinds/recovery-activation.md has test vectors with the exact bytes that are hashed. The bytes change only
+ * together with the version in the purpose, such as `v1`.
  */
 import { canonicalJson } from '../../base/json.ts';
 import { createHash } from 'node:crypto';

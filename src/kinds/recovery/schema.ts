@@ -125,7 +125,7 @@ export const sizing = shown(
 
 /**
  * Builds the schema of an operation in the status of a DisasterProtection. Texts such as the stage are the service's
- * own words; a text that is too long or has unusual characters is `(no word)`.
+ * own words. The operator writes `(no word)` for a text that is too long or has unusual characters.
  */
 export function operation(description: string) {
   return shown(description, {
