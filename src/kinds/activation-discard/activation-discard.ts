@@ -49,7 +49,7 @@ function isDiscarded({ spec }: DiscardPass, configuration: ConfigurationItem): b
 
 /**
  * True if the service seems to have accepted a discard of the operation: `canRequestDiscard` is true and the operation
- * is active. This is no proof of a discard; it only delays the end of the request.
+ * is active. This does not prove that the operation was discarded.
  */
 function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem | undefined): boolean {
   return configuration?.canRequestDiscard === true && activeIdOf(configuration) === spec.operationId;
@@ -65,8 +65,8 @@ function cleaningUp(message: string): DiscardStep {
 }
 
 /**
- * Waits for the result of a discard if three things hold: the request has expired, its call may have been sent, and the
- * service shows a discard of the operation as accepted. Otherwise returns undefined.
+ * Waits for the result of a discard after the request has expired, if its call may have been sent and the service shows
+ * a discard of the operation as accepted. Otherwise returns undefined.
  */
 function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
@@ -99,7 +99,7 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
 }
 
 /**
- * Called when a discard must end although the effect of a call is unknown. If the call may have discarded the
+ * Called when a discard request must end although the effect of a call is unknown. If the call may have discarded the
  * operation, returns a text that tells users what to check in the service. Otherwise returns undefined.
  */
 function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
@@ -111,7 +111,7 @@ function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string
   return operationIn(configuration, operationId)?.outcome === undefined ? question : undefined;
 }
 
-/** Waits until the service has cleaned up and the discarded operation is no longer the active one. */
+/** Waits until the discarded operation is no longer active and the service has cleaned up. */
 function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
   const { operationId } = pass.spec;
   if (configuration?.activationResult?.operationId === operationId) {

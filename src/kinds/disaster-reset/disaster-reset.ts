@@ -158,9 +158,9 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
 }
 
 /**
- * Called when a reset must end although the effect of a call is unknown. If a clean-up shows that the call may have
- * taken effect, returns a text that tells users what to check in the service. Returns undefined without a clean-up, or
- * if an activation in progress explains why the service refused the reset.
+ * Called when a reset request must end although the effect of a call is unknown. If a clean-up shows that the call may
+ * have taken effect, returns a text that tells users what to check in the service. Returns undefined if there is no
+ * clean-up, or if an activation in progress explains why the service refused the reset.
  */
 function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isRefused = pass.memory.journal?.conflicted !== undefined;
@@ -215,8 +215,8 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   const message = 'the configuration is gone';
   const unsure = provenGone(pass, seen.snapshot, 'InProgress', message);
   if (unsure !== undefined) return unsure;
-  // The list of sources (environments that can be protected) shows whether a clean-up is pending. If the list was read
-  // before the configuration was gone, it may not show the clean-up yet, so read it again.
+  // The list of sources (environments that can be protected) shows whether a clean-up is pending. A list that was read
+  // before the configuration was gone may not show the clean-up yet, so read the list again.
   const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
   const read = drSourcesOf(pass.account.accountId);
   const { sources } = seen;

@@ -48,8 +48,8 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
  */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
-  // Check first that the DisasterProtection can be found. The other checks may end the request, but only the status of
-  // the DisasterProtection shows whether the request has already begun an operation.
+  // Check first that the DisasterProtection can be found. Only its status shows whether this request has already begun
+  // an operation, and the checks after this one may end the request for good.
   return (
     unreferred(pass, protectionNeed(protectionRef), validUntil) ??
     rebound(pass, configurationId) ??
@@ -76,8 +76,8 @@ function unavailable({ activationUnavailableReason }: ConfigurationItem): Fence 
 }
 
 /**
- * Stalls the request if another activation of the configuration succeeded or may still succeed. Does not count the
- * activation in spec.afterOperationId, nor any activation before that one.
+ * Stalls the request if another activation of the configuration succeeded or may still succeed. Ignores the activation
+ * in spec.afterOperationId and all activations before it.
  */
 function another(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
   const why = activated(pass, configuration) ?? alongside(pass, configuration);
@@ -98,8 +98,8 @@ function howToFollow(operationId = "the operation's id"): string {
 }
 
 /**
- * Returns a message if the service shows another activation that made an environment live or may still do so. Does not
- * count the activation in spec.afterOperationId, nor any activation that was over before that one began.
+ * Returns a message if the service shows another activation that made an environment live or may still do so. Ignores
+ * the activation in spec.afterOperationId and all activations before it.
  */
 function activated(pass: ActivationPass, configuration: ConfigurationItem): string | undefined {
   const { afterOperationId = '' } = pass.spec;
@@ -128,9 +128,9 @@ const anew =
   'create a DisasterReset (which deletes all recovery points), then raise spec.enrollment of the DisasterProtection';
 
 /**
- * True for the activation in spec.afterOperationId, and for any activation that was over before that one began. An
- * activation also counts as over if it began before that one was complete, because the service runs one activation at a
- * time.
+ * True for the activation in spec.afterOperationId (its id is `named`), and for any activation that was over before the
+ * named one began. If the service shows when the named activation was complete, an activation that began before that
+ * time counts as over too, because the service runs one activation at a time.
  */
 function isCovered(activity: DrOperation, named: string, configuration: ConfigurationItem): boolean {
   const { operationId, startedAt } = activity;
@@ -139,17 +139,18 @@ function isCovered(activity: DrOperation, named: string, configuration: Configur
   if (activationResult === undefined) return false;
   const began = Date.parse(startedAt ?? '');
   const completed = Date.parse(activationResult.completedAt ?? '');
-  // A history entry without an id may itself be the activation in spec.afterOperationId. It certainly is another
-  // activation only if it began after that one was complete.
+  // A history entry without an id may describe the activation in spec.afterOperationId itself. It certainly describes
+  // another activation only if it shows a start after the completion of the activation in spec.afterOperationId.
   return operationId === undefined ? !(began > completed) : began < completed;
 }
 
 /**
- * The history may show activations without an id. Returns a message if one of them cannot be matched to a
- * RecoveryActivation in this cluster; otherwise undefined.
+ * Returns a message if the history shows an activation without an id that no RecoveryActivation in this cluster
+ * explains; otherwise undefined.
  *
- * A RecoveryActivation matches one history entry with the same cutoff time. Only these RecoveryActivations count: the
- * one whose operation is in spec.afterOperationId, and finished ones that were accepted before that one.
+ * A RecoveryActivation explains one history entry with the same cutoff time, unless the service shows its operation
+ * with an id. Only two kinds of RecoveryActivation explain an entry: the one whose operation is in
+ * spec.afterOperationId, and finished ones that the service accepted before that one.
  */
 function nameless(
   pass: ActivationPass,
@@ -202,20 +203,21 @@ function alongside({ related, spec }: ActivationPass, configuration: Configurati
   if (other.id !== undefined)
     return `the service accepted ${other.name} as operation ${other.id}; ${howToFollow(other.id)}`;
   const instead =
-    'check in the service what became of it. To activate again, delete that RecoveryActivation, then create a new one';
+    'check the state of the operation in the service. To activate again, delete that RecoveryActivation, then create a new one';
   return `the service accepted ${other.name}, but does not list the operation; ${instead}`;
 }
 
 /**
- * True if the service accepted `one` before `later`. If so, `one` has ended, because the service runs only one
- * activation at a time.
+ * True if the service accepted the first RecoveryActivation before the second. The first has then ended, because the
+ * service runs only one activation at a time.
  */
 function isBehind(one: Related, later: Related | undefined): boolean {
   return Date.parse(String(one.facts['acceptedTime'])) < Date.parse(String(later?.facts['acceptedTime']));
 }
 
 /**
- * Stalls while the service works on an operation, unless that operation only keeps the standby of a warm configuration.
+ * Stalls the request if the service works on an operation, unless that operation only keeps the standby of a warm
+ * configuration.
  */
 function busy(configuration: ConfigurationItem): Fence | undefined {
   const active = activeOf(configuration);

@@ -41,8 +41,9 @@ export function trace(
 }
 
 /**
- * Records that this resource began an operation. `Presumed` means that no response of the service named the operation,
- * so its result must still match the recovery point and the names in the spec.
+ * Returns the changes of status which record that this resource began an operation. `Presumed` means that no response
+ * of the service named the operation. The result of such an operation must later match the recovery point and the names
+ * in the spec.
  */
 export function adopted(
   pass: ActivationPass,
@@ -65,8 +66,11 @@ export function isOfPoint({ spec, memory }: ActivationPass, { operationId, point
 
 /**
  * True if the recovered environment and its app have the names in the spec, false if not; undefined if the service does
- * not show both names. If the spec does not ask for a new app, the app may be the source's app or, for a database, the
- * new app with the name in the spec.
+ * not show enough to decide.
+ *
+ * Without createNewApp in the spec, the app may have the name of the source's app, or the name in spec.target.appName,
+ * because a database gets a new app even without createNewApp. If the service does not show the name of the source's
+ * app, the app may have any name.
  */
 export function namesMatch(
   spec: RecoveryActivationSpec,
@@ -83,8 +87,8 @@ export function namesMatch(
 }
 
 /**
- * Returns the id of a new activation that has the cutoff time in the spec. If the service shows no cutoff time, the
- * activation counts only after the service has accepted this resource's request.
+ * Returns the id of a new activation that has the cutoff time in the spec. If the service shows no cutoff time for a
+ * new activation, returns its id only if the service has accepted this resource's request.
  */
 export function newActivationId(
   pass: ActivationPass,
@@ -110,8 +114,8 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
 
 /**
  * Called when an activation request must end although the effect of a call is unknown. Returns a text that tells users
- * what to check in the service, if the configuration is gone, or if it shows an operation or a result that may come
- * from the call. Otherwise returns undefined.
+ * what to check in the service. Returns undefined if the configuration exists and shows no operation or result that may
+ * come from the call.
  */
 export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;

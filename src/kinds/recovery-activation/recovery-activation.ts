@@ -64,7 +64,7 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
   return { ...seen, point: points.item };
 }
 
-/** Returns the next step after an activation was accepted: it waits until the activation has ended. */
+/** Waits until an accepted activation has ended, then ends the request. */
 function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { configuration } = seen;
   const { id } = pass.memory;
@@ -91,9 +91,9 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
 }
 
 /**
- * True if the history shows that the operation may have made an environment live: it did not fail, and if it ended, it
- * has an outcome. An entry without an id also counts if it has the cutoff time in the spec and an outcome that is not a
- * failure.
+ * True if the operation of this request may have made an environment live: the service shows it as neither failed nor
+ * ended without an outcome. If the service does not show the operation, an activation without an id in the history is
+ * enough, if it has the cutoff time in the spec and an outcome that is not a failure.
  */
 function mayBeLive({ memory, spec }: ActivationPass, configuration: ConfigurationItem): boolean {
   const operation = operationIn(configuration, memory.id);
@@ -130,8 +130,8 @@ function working(configuration: ConfigurationItem, id: string): string {
 }
 
 /**
- * True if the service has shown the operation of this request before. If it no longer shows the operation, the
- * operation has ended.
+ * True if the service has shown the operation of this request before. An operation that was shown before and is not
+ * shown any more has ended.
  */
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
@@ -140,9 +140,10 @@ function wasShown(pass: ActivationPass): boolean {
 }
 
 /**
- * Decides from the result of an activation whether this request has succeeded. Usually a response has named the
- * operation of the request, and then the id of the operation decides. Otherwise the recovery point and the names in the
- * result must equal the spec; the request waits while the service does not show the names.
+ * Decides from the result of an activation whether this request has succeeded. If it is certain which operation the
+ * request began, the result must be of that operation. Otherwise the recovery point and the names in the result must
+ * equal the spec; while the service does not show the names, the request waits. Returns undefined if the result is of
+ * another activation.
  */
 function ofResult(pass: ActivationPass, seen: SeenProtection, result: Result): ActivationStep | undefined {
   const { id, ownership } = pass.memory;
