@@ -44,7 +44,7 @@ export function ofEnvironment(pass: ProtectionPass, snapshot: Configurations): C
 
 /**
  * Returns the changes of status that bind a DisasterProtection to a configuration. If it was bound to another
- * configuration before, the fingerprints of the settings that were sent to that one are removed.
+ * configuration before, removes the fingerprints of the settings that were sent to the earlier configuration.
  */
 export function bound(
   pass: ProtectionPass,

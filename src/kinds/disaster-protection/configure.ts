@@ -31,8 +31,8 @@ import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
 
 /**
- * A decision about a configure call in the journal needs a list that is at most this old. If the outcome of the call is
- * unknown, the operator repeats the call after the same time.
+ * Maximum age of the list that is used to decide about a configure call in the journal. Also the pause before a call is
+ * repeated if its outcome is unknown.
  */
 export const resendMs = 15_000;
 
@@ -121,8 +121,8 @@ export function configure(
 }
 
 /**
- * Waits while another resource sets up or resets the protection of the same environment. After a take-over, the first
- * set-up also waits for one horizon, because calls of the previous leader may still arrive.
+ * Waits while another resource sets up, changes or resets the protection of the same environment. A set-up also waits
+ * for one horizon after a take-over, because earlier calls may still arrive; see `takingOver`.
  */
 function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const appEnvId = environmentOf(pass);

@@ -24,8 +24,8 @@ import { answeredAt, notingAnswer } from '../recovery/one-shot.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
 /**
- * Decides the next step for a protection. A call in the journal comes first, then the question whether the bound
- * configuration is gone. Only after that is a configuration set up or changed.
+ * Decides the next step for a protection. First decides about a call in the journal, then about a bound configuration
+ * that the list does not contain. Only after that is a configuration set up or changed.
  */
 function step(pass: ProtectionPass): ProtectionStep {
   if (pass.subject.deleting) return { is: 'release' };
@@ -51,8 +51,8 @@ function step(pass: ProtectionPass): ProtectionStep {
   const configuration = seen?.item;
   const isLost =
     id !== undefined && configuration === undefined && (!isToEnroll || ofEnvironment(pass, snapshot) === undefined);
-  // First prove that the configuration is gone. If the account is frozen because objects are missing, the freeze ends
-  // only when each of them is found again or proved gone.
+  // Prove that the configuration is gone before another check can stall the resource. The missing configuration may
+  // keep the account frozen, because a freeze ends only when each missing object is found again or proved gone.
   const unsure = isLost ? unproved(pass, snapshot, id) : undefined;
   if (unsure !== undefined) return unsure;
   const referred = referredTo(pass);
@@ -105,7 +105,7 @@ function enroll(pass: ProtectionPass, snapshot: Configurations): ProtectionStep 
 function keep(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionStep {
   const { configurationGeneration: known = 0 } = pass.memory.facts;
   if (configuration.generation < known) {
-    const message = `the list of configurations is out of date: it has generation ${configuration.generation}, but an earlier answer of the service had generation ${known}; the operator reads the list again`;
+    const message = `the list of configurations is out of date: it shows the configuration with generation ${configuration.generation}, but an earlier answer of the service had generation ${known}; the operator reads the list again`;
     return { is: 'wait', reason: 'ReadingService', message, retryInMs: 5_000 };
   }
   const difference = differenceOf(pass, configuration);
@@ -151,8 +151,8 @@ function newPoints(pass: ProtectionPass, configuration: ConfigurationItem): Prot
 const missingPointsMs = 60_000;
 
 /**
- * Usually the recovery points are listed again only when the configuration changes. Returns the interval for listing
- * them anyway, in two cases: recovery is ready but no recovery point is known, or the configuration does not show the
+ * Returns the interval at which the recovery points are listed again even if the configuration does not change. There
+ * is such an interval if recovery is ready but no recovery point is known, or if the configuration does not show the
  * time of the newest recovery point. Otherwise returns undefined.
  */
 function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): number | undefined {
@@ -166,8 +166,8 @@ function pointsAgainMs(pass: ProtectionPass, configuration: ConfigurationItem): 
 function tellingOf(facts: DisasterProtectionFacts) {
   const { readiness, configurationGeneration, standby, warmRecoveryOperationId, validationSchedule } = facts;
   const activeId = facts.activeOperation?.operationId;
-  // Skip the active operation. If status has no start time for it, it stays first in the list even when another
-  // operation is newer. The start time is missing if the service writes it in an unusual form.
+  // Take the newest operation other than the active one. The active operation may come first in the list although
+  // another operation is newer: this happens if status has no start time for the active operation.
   const newest = facts.operations?.find(({ operationId: id }) => id === undefined || id !== activeId);
   return [
     [configurationGeneration, warmRecoveryOperationId, standby?.caughtUp, activeId],
@@ -177,8 +177,9 @@ function tellingOf(facts: DisasterProtectionFacts) {
 }
 
 /**
- * Returns the time until the next reconcile, which takes place even if no list changes. While reads fail, it takes
- * place when the last successful read becomes too old to use.
+ * Returns the time until the resource is reconciled even if no list changes. If reads fail, this is the time until the
+ * last successful read becomes too old to use. Otherwise, or once that read is too old, it is the interval from
+ * `pointsAgainMs`.
  */
 function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { readonly retryInMs?: number } {
   const { dueInMs = -1 } = failing(pass) ?? {};

@@ -1,6 +1,6 @@
 /**
- * Stalls a protection before any call if its settings cannot work. The service's list of sources (environments that can
- * be protected) shows which settings are possible.
+ * Stalls a protection before a configure call if the service would refuse the settings. The service's list of sources
+ * (environments that can be protected) shows which settings are possible.
  */
 import { readUnread } from '../../engine/kind/planner/observe.ts';
 import { appEnvsOf, appsOf, drSourcesOf, type ConfigurationItem, type SourceItem } from '../../hosting/requests.ts';
@@ -10,8 +10,9 @@ import { environmentOf, type ProtectionPass, type ProtectionStep } from './bindi
 import { isSameRegionAccepted } from './settings.ts';
 
 /**
- * Returns a `stall` step if the lists of the service show that it would refuse the settings; the message has all reasons.
- * Asks for a list that this needs and that was never read. Returns undefined if the lists show no reason.
+ * Returns a `stall` step if the lists of the service show that it would refuse the settings; the message has all
+ * reasons. If a list that this check needs was never read, returns a step that reads the list. Returns undefined if the
+ * lists show no reason.
  */
 export function refusedBySource(pass: ProtectionPass, configuration?: ConfigurationItem): ProtectionStep | undefined {
   const { accountId } = pass.account;
@@ -46,16 +47,16 @@ function unsupported({ eligible, unsupportedReasons, volumes }: SourceItem): rea
 }
 
 /**
- * True if the spec does not give the names that the recovery of a database needs. If an existing protection has no
- * spec.target, no names are missing, because the service keeps the names that it has saved.
+ * True if the spec lacks names that the recovery of a database needs. A change of an existing protection may leave out
+ * spec.target, because the service keeps the names that it has saved.
  */
 function lacksNames({ spec }: ProtectionPass, configuration: ConfigurationItem | undefined): boolean {
   return spec.target === undefined ? configuration === undefined : spec.target.appName === undefined;
 }
 
 /**
- * A database is always recovered into a new app, so the spec must name the recovered environment and the app. If the
- * environment runs a database, returns a message that asks for these names; otherwise undefined.
+ * Returns a message that asks for the names of the recovered environment and its app if the environment runs a
+ * database; otherwise undefined. A database needs these names because it is always recovered into a new app.
  */
 function lackingNames(pass: ProtectionPass, appEnvId: string): string | undefined {
   const preset = presetOfEnvironment(pass, appEnvId);

@@ -90,7 +90,7 @@ function requestsOf(pass: ProtectionPass, { configurationId }: ConfigurationItem
   for (const { id, facts, ownership } of pass.related?.('RecoveryActivation', configurationId) ?? []) {
     const { requestId, result } = facts;
     // If no response of the service named the operation, it is only assumed that the RecoveryActivation began it.
-    // Ignore such an operation until its result proves this.
+    // Ignore such an operation until its result proves that the RecoveryActivation began it.
     const isOurs = ownership !== 'Presumed' || result !== undefined;
     if (isOurs && id !== undefined && typeof requestId === 'string') requests.set(id, requestId);
   }

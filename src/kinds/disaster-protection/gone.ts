@@ -3,7 +3,8 @@
  * user raises spec.enrollment.
  *
  * Usually status has the id of the lost configuration. A new DisasterProtection, or one that was restored without its
- * status, has no such id. For it, the operator looks for DisasterResets of the same environment.
+ * status, has no such id. The operator then looks for DisasterResets of the same environment, because they can show
+ * that the environment was protected before.
  *
  * Why: docs/design/recovery-requests.md#a-wiped-environment-is-protected-again-only-on-request
  */
@@ -26,9 +27,9 @@ export function historyOf(facts: DisasterProtectionFacts): DisasterProtectionFac
 }
 
 /**
- * Returns the bound configuration from the newest list. Usually looks it up by its id, and the account counts it as
- * missing if the list does not contain it. A configuration that is proved gone must not count as missing, so it is not
- * looked up by id.
+ * Returns the bound configuration from the newest list. If the list does not contain the configuration, `view.one`
+ * reports the configuration as missing to the account. A configuration that is proved gone must not be reported, so it
+ * is looked up in the whole list.
  */
 export function configurationSeen({ view, account, memory }: ProtectionPass, id: string) {
   const read = drConfigurationsOf(account.accountId);
@@ -52,9 +53,10 @@ export function gone(pass: ProtectionPass, id: string): ProtectionStep {
 /**
  * Waits until it is proved that a missing configuration is gone. Returns undefined once status records the proof.
  *
- * The proof needs two lists without the configuration, read at least `horizonMs` apart. A shorter time is enough if a
- * DisasterReset wiped the configuration and the account is not frozen. While the account is frozen, the list of sources
- * (environments that can be protected) must also show the environment without the configuration.
+ * The proof is two lists without the configuration, read at least `horizonMs` apart. If a DisasterReset wiped the
+ * configuration, `provenApartMs` is enough. While the account is frozen (too many objects are missing from the lists of
+ * the service), `horizonMs` is always needed, and the list of sources (environments that can be protected) must also
+ * show the environment without the configuration.
  */
 export function unproved(pass: ProtectionPass, snapshot: Configurations, id: string): ProtectionStep | undefined {
   const { begunAt } = snapshot;
@@ -107,10 +109,12 @@ function notListed(id: string): string {
 }
 
 /**
- * A DisasterProtection without status does not know whether its environment was protected before. Stalls it if
- * DisasterResets in its namespace name configurations of the environment that the service does not show. Returns
- * undefined if spec.enrollment is greater than the number of these configurations, because a raised spec.enrollment
- * asks to protect the environment again.
+ * Stalls a DisasterProtection whose status has no configuration, if DisasterResets suggest that its environment was
+ * protected before. These DisasterResets are in its namespace, and name configurations of the environment that the
+ * service does not list.
+ *
+ * Returns undefined if there are no such configurations. Also returns undefined if spec.enrollment is greater than
+ * their number, because the user then asks to protect the environment again.
  */
 export function lostBefore(
   pass: ProtectionPass,

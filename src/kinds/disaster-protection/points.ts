@@ -28,8 +28,8 @@ export function byMoment<Point extends Pick<PointItem, 'cutoffAt' | 'pointId'>>(
 }
 
 /**
- * Moves the recovery points that status lists to the front: the oldest one, one for each age in `spreadMs`, and as many
- * of the newest as fit.
+ * Puts the recovery points that status lists before all others: the oldest one, one for each age in `spreadMs`, and as
+ * many of the newest as fit.
  */
 function shownFirst(points: Iterable<PointItem>): readonly PointItem[] {
   const all = byMoment(points);

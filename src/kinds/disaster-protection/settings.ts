@@ -101,8 +101,8 @@ interface Saved {
 type Names = Partial<DestinationNames>;
 
 /**
- * Returns the values that the service shows, under the field names of the spec. `wanted` has the destination names in
- * the spec; see `namedAlike`.
+ * Returns the values that the service shows, under the field names of the spec. `wanted` has the names in spec.target;
+ * `namedAlike` compares them with the names that the service shows.
  */
 function observedOf({ settings, warmDestination, plannedDestination }: Saved, wanted: Names | undefined): Fields {
   const destination = warmDestination ?? plannedDestination;
@@ -116,8 +116,9 @@ function observedOf({ settings, warmDestination, plannedDestination }: Saved, wa
 }
 
 /**
- * Drops createNewApp from the comparison of destination names if the app has the name in the spec, unless the spec sets
- * createNewApp to true. A database always gets a new app, so the service may show true even if the spec says false.
+ * Returns the destination names that the service shows, made comparable with the spec. A database always gets a new
+ * app, so the service may show createNewApp as true although the spec does not set it to true. In that case, if the app
+ * has the name in the spec, returns createNewApp as false.
  */
 function namedAlike(destination: Names, wanted: Names | undefined): Names {
   const implied = wanted?.createNewApp === true ? undefined : wanted?.appName?.trim();
@@ -140,16 +141,17 @@ export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem):
     ([field, wanted]) =>
       wanted === undefined ||
       seen[field] === undefined ||
-      // If the configure call contained no storage, the service chose the storage, so any storage is right.
+      // If the configure call contained no storage, the service chose the storage, so the configuration may have any
+      // storage.
       (field === 'storage' && item.storageCredentialId === undefined) ||
       sameValue(wanted, seen[field]),
   );
 }
 
 /**
- * Returns the fingerprints to store after a configure call: one for each field that the spec sets. If the spec has
- * changed since the call was recorded, returns one for each field that was sent instead. A fingerprint shows later
- * which value was sent.
+ * Returns the fingerprints to store after a configure call; they show later which values were sent. There is one for
+ * each field that the spec sets. If the spec has changed since the call was recorded, there is instead one for each
+ * field that the call contains.
  */
 export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNullable<Memory['applied']> {
   const written = writtenOf(item);
