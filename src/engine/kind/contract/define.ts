@@ -36,7 +36,10 @@ export interface ReferenceNeed {
    * True if the kind itself decides what to do while the referred object is not ready. Otherwise the resource waits.
    */
   readonly optional?: boolean;
-  /** True if the referred object may lack an id in the service, because the kind needs only its status. */
+  /**
+   * True if the reference may name an object that has no id in the service, because this kind uses only the status of
+   * that object.
+   */
   readonly withoutId?: boolean;
 }
 
@@ -130,9 +133,12 @@ export interface KindDefinition<Spec, Facts> {
    * status is `Unknown` until the service was read.
    */
   readonly always?: readonly string[];
-  /** The types of conditions that become `Unknown` while the object cannot be read from the service. */
+  /**
+   * The types of conditions that become `Unknown` while the object cannot be read from the service. They stay as they
+   * are while the operator waits for a read, or for the outcome of a call.
+   */
   readonly fleeting?: readonly string[];
-  /** True for a one-time request that has ended. Nothing more is read, sent or written for the request. */
+  /** True for a one-time request that has ended. Nothing more is read from or sent to the service for the request. */
   readonly finished?: (facts: Facts) => boolean;
   /** True when the outcome of the call in the journal is already known. */
   readonly answered?: (memory: Memory<Facts>) => boolean;
@@ -144,7 +150,7 @@ export interface KindDefinition<Spec, Facts> {
  * A kind with any types of spec and status fields. The engine and the generators use this type, because they handle all
  * kinds alike.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- a list of kinds has as many spec types as kinds; each is parsed by its own schema before use
+// oxlint-disable-next-line typescript/no-explicit-any -- each kind in a list has its own type of spec; the schema of that kind parses the spec before use
 export type AnyKind = KindDefinition<any, any>;
 
 /** Returns the resource type that the Kubernetes API has for a kind: its group, version and plural name. */

@@ -23,15 +23,15 @@ export interface Subject {
 }
 
 /**
- * The lists of one account, as the service returned them. An object for which a list or item was read here is
- * reconciled again when that list or item changes.
+ * The lists of one account, as the service returned them. If the decision for a Kubernetes object uses a list or one of
+ * its items, the object is reconciled again when that list or item changes.
  */
 export interface View {
   /** Returns the newest complete list; undefined before the first complete list. */
   all<Item>(read: Read<Item>): Snapshot<Item> | undefined;
   /**
-   * Returns one item of the newest complete list. If a pass uses only this item of the list, the object is reconciled
-   * again when the item changes, and not when other items change.
+   * Returns one item of the newest complete list. If the decision for a Kubernetes object uses only this item of the
+   * list, the object is reconciled again when the item changes, and not when other items change.
    */
   one<Item>(
     read: Read<Item>,
@@ -39,8 +39,8 @@ export interface View {
   ): { readonly snapshot: Snapshot<Item>; readonly item: Item | undefined } | undefined;
   /**
    * Returns the items of the newest complete list that belong to one group, such as the environments of one app (see
-   * `Read.groupOf`). If a pass uses only this group, the object is reconciled again when the group changes, and not
-   * when other items change.
+   * `Read.groupOf`). If the decision for a Kubernetes object uses only this group of the list, the object is reconciled
+   * again when the group changes, and not when other items change.
    */
   group<Item>(
     read: Read<Item>,
@@ -80,13 +80,13 @@ export interface AccountView {
   /** Remaining time of a pause that the service asked for; undefined without a pause. */
   readonly throttledMs?: number;
   /**
-   * Remaining time of such a pause for reads, which never use the credential of `spec.dangerousCredentialsRef`; zero or
-   * less without a pause.
+   * Remaining time of a pause of reads that the service asked for; zero or less without such a pause. Reads never use
+   * the credential of `spec.dangerousCredentialsRef`, so a pause of that credential does not stop reads.
    */
   readonly readsThrottledMs?: number;
   /**
-   * Remaining time until the full rate applies again after the service asked to slow down. This includes the rest of the
-   * pause. Undefined when the full rate applies.
+   * Remaining time until the operator may send requests at the full rate again, after the service asked it to slow
+   * down. This time includes the rest of the pause that the service asked for. Undefined while the full rate applies.
    */
   readonly slowedMs?: number;
   /** A message that says why nothing may be created or deleted in the account at the moment. */
@@ -121,8 +121,8 @@ export interface Related {
   readonly ownership: Ownership | undefined;
   readonly facts: Readonly<Record<string, unknown>>;
   /**
-   * True once status has the account to which the resource is bound. A one-time request is bound when everything to
-   * which its spec refers was found, and acts only then.
+   * True once status says to which account the resource is bound. A one-time request is bound only after everything to
+   * which its spec refers was found. Before that, it sends nothing.
    */
   readonly takenUp: boolean;
   /** The parsed spec; undefined when the spec is not valid. */
@@ -169,13 +169,13 @@ export interface Usage {
 }
 
 /**
- * The limits on the recovery requests that this process may send. It sends only the types that its flags allow, and
- * begins no request whose resource is older than the process.
+ * The limits on the recovery requests that this process may send. The process sends only the types of requests that its
+ * flags allow. It begins no request whose resource was created before the process started.
  */
 export interface Powers {
   /**
-   * The wall time at which this process started. A recovery request whose resource was created earlier is sent only if
-   * its call already has a journal entry.
+   * The wall time at which this process started, by its own clock or by the clock of the API server, whichever is
+   * ahead. A recovery request whose resource was created earlier is sent only if its call already has a journal entry.
    */
   readonly sinceMs: number;
   /**
@@ -194,16 +194,16 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   readonly account: AccountView;
   readonly view: View;
   /**
-   * Returns an object to which the spec refers; undefined if the object was not found or is not ready. A reference that
-   * is not `optional` gives undefined only while this object is being deleted, or while the operator only looks for the
-   * effect of a call whose outcome is unknown.
+   * Returns an object to which the spec refers; undefined if that object was not found or is not ready. For a reference
+   * that is not `optional`, the result is undefined only while the resource with this spec is being deleted, or while
+   * the operator only looks for the effect of a call whose outcome is unknown.
    */
   readonly referred: (kind: string, name: string) => Referred | undefined;
   readonly secret: (name: string, key: string) => Secret | undefined;
   readonly configMap: (name: string, key: string) => string | undefined;
   /**
-   * Returns the oldest other resource of the same kind that claims the object with this id in the service. Returns
-   * undefined if no other resource does. `goesFirst` is true if that resource is older than this one and therefore owns
+   * Returns the oldest of the other resources of the same kind that claim the object with this id in the service;
+   * undefined if there is none. `goesFirst` is true if that resource is older than this one. The older resource owns
    * the object.
    */
   readonly claimant: (id: string) => { readonly name: string; readonly goesFirst: boolean } | undefined;
@@ -215,19 +215,19 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    */
   readonly usage?: () => Usage;
   /**
-   * Returns a text if another resource is creating an object of this name in this list of the service. Messages use the
-   * text to refer to that resource. The text contains the resource's name only if that resource is stuck or was
-   * deleted.
+   * Returns the words with which messages refer to another resource that is creating an object of this name in this
+   * list of the service. Returns undefined if no other resource is doing that. The words contain the name of that
+   * resource only if it is stuck or was deleted.
    */
   readonly creating: (collection: string, name: string) => string | undefined;
   /**
    * Returns the other resources of a kind, in the same account, that claim the object with this id in the service. If
-   * this function is absent, there are none.
+   * this function is absent, no other resource claims the object.
    */
   readonly related?: (kind: string, id: string) => readonly Related[];
   /**
-   * Returns the resources of a kind that use the same account of the service. It looks at every resource of the
-   * account, so call it only right before an action.
+   * Returns the resources of a kind that use the same account of the service. This function looks at every resource of
+   * the account, so call it only right before an action.
    */
   readonly inAccount?: (kind: string) => readonly Related[];
   /** The limits on the recovery requests that this process may send. If absent, this process sends none. */
@@ -237,27 +237,28 @@ export interface Pass<Spec = unknown, Facts = unknown> {
   /** The values that this process wrote to the object in the service; for each field only the newest. */
   readonly wrote: { readonly at: number; readonly fields: Readonly<Record<string, Json>> } | undefined;
   /**
-   * The moment at which this process first reconciled the object with its present journal entry, on the wall clock and
-   * on the monotonic clock. The time in which the call may still arrive is counted from then.
+   * The moment at which this process first reconciled the object with the journal entry that status has now, on the
+   * wall clock and on the monotonic clock. From this moment, the operator counts the time in which the call may still
+   * arrive at the service.
    */
   readonly journalSeen: Moment;
   /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
   readonly notes: Notes;
   /**
-   * Monotonic time at which the object first asked for the read of the service that it now waits for. If it waits for
-   * no read, this is the present time.
+   * Monotonic time since which the object waits for a read of the service. If the object waits for no read, the present
+   * time.
    */
   readonly askedAt: number;
   /**
-   * Monotonic time at which this process first saw the object, as long as no call can have been made for it. Undefined
-   * after this process has begun a call or reported a result for the object. Also undefined if a previous leader may
-   * have made calls for it.
+   * Monotonic time at which this process first saw the object. Undefined after this process has begun a call or
+   * reported a result for the object. Also undefined if the process first saw the object before the wait of
+   * `takeOverMs` was over.
    */
   readonly newSince?: number;
   /**
-   * The time for which calls that must not be sent twice still have to wait. They wait for one horizon if this process
-   * took over from a leader that did not release its lease, or if the cluster was restored from a backup, because calls
-   * from before may still arrive at the service.
+   * The remaining time in which calls that must not be sent twice have to wait; zero if they need not wait. They wait
+   * for the time of `--horizon-seconds` if this process took over from a leader that did not release its lease, or if
+   * the cluster was restored from a backup. In that time, earlier calls may still arrive at the service.
    */
   readonly takeOverMs: number;
   readonly horizonMs: number;

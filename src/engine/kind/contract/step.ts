@@ -19,8 +19,8 @@ export { mostExcluded } from '../schema/status.ts';
 export type Ownership = 'Created' | 'Adopted' | 'Presumed';
 
 /**
- * The part of a journal entry by which the operator finds the created object if the outcome of the create call is
- * unknown.
+ * The part of the journal entry of a create call by which the operator recognises the created object if the outcome of
+ * the call is unknown.
  */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
@@ -28,8 +28,9 @@ export type CreateIntent = NonNullable<JournalEntry['create']>;
 export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /**
- * Returns how long a call may still arrive at the service: from the moment at which it was sent, or at which a process
- * first reconciled the object with the journal entry of the call.
+ * Returns for how long a call may still arrive at the service after it was sent: its time limit plus
+ * `--horizon-seconds`. A process that did not send the call counts this time from its first reconcile of the object
+ * with the journal entry of the call.
  */
 export function arrivesWithinMs({ deadlineSeconds }: JournalEntry, horizonMs: number): number {
   return deadlineSeconds * 1_000 + horizonMs;
@@ -54,7 +55,10 @@ export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' |
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;
-  /** The endpoint and account in which the id exists. Nothing is sent to a different endpoint or account. */
+  /**
+   * The endpoint and the account in which the id exists. Nothing is sent to a different account. Nothing is sent to a
+   * different endpoint either, unless the owner of the account has accepted that endpoint.
+   */
   readonly binding: { readonly endpoint: string; readonly accountId: string } | undefined;
   readonly journal: JournalEntry | undefined;
   /**
@@ -88,8 +92,8 @@ export interface Call<Facts = unknown> {
   /** The journal entry of a call that must not happen twice. It is written to status before anything is sent. */
   readonly journal?: Intent;
   /**
-   * True if status already has the journal entry of this call, from the step `begin` or from an earlier attempt. The
-   * call then writes no entry of its own, and its outcome is the outcome of that entry.
+   * True if status already has the journal entry of this call, because the step `begin` or an earlier attempt of the
+   * call has written it. The call then writes no further entry. If the call succeeds, that entry is removed.
    */
   readonly resumes?: true;
   /**
@@ -99,14 +103,16 @@ export interface Call<Facts = unknown> {
    */
   readonly confirm?: 'live';
   /**
-   * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown. Then
-   * the earlier values are restored; after a success, `committed` says which values change.
+   * Values that replace those in status before the call is sent. They stay while the outcome of the call is unknown.
+   * When the outcome is known, the earlier values are restored. After a success, the values that `committed` returns
+   * are then stored.
    */
   readonly whileInFlight?: Partial<Memory<Facts>>;
   /**
    * Ids of objects in the service that are locked while this call is sent, so that two Kubernetes objects never send
-   * calls for the same id at the same time. The call is not sent if another Kubernetes object holds one of these locks,
-   * or released one only after this object last read the service.
+   * calls for the same id at the same time. The call is not sent while another Kubernetes object holds one of these
+   * locks. It is not sent either if another object has released such a lock since this object last read the service,
+   * because that read may be outdated.
    */
   readonly alone?: readonly string[];
   /**
@@ -115,8 +121,8 @@ export interface Call<Facts = unknown> {
    */
   readonly proof?: Request;
   /**
-   * Returns the values that this call wrote, by field, in the form in which the service will show them. They count more
-   * than the values in a read that began before the call.
+   * Returns the values that this call wrote, by field, in the form in which the service will show them. They replace
+   * the values of a read that began before the response to the call arrived.
    */
   readonly wrote?: (body: unknown) => Readonly<Record<string, Json>>;
   /**
@@ -125,8 +131,8 @@ export interface Call<Facts = unknown> {
    */
   readonly committed: (body: unknown) => Partial<Memory<Facts>> | undefined;
   /**
-   * Returns the notes for the step after a successful call. `answeredAt` is the monotonic time at which the response
-   * arrived.
+   * Returns the notes to keep for the next step after this call has succeeded. `answeredAt` is the monotonic time at
+   * which the response arrived.
    */
   readonly note?: (answeredAt: number) => Notes;
   /** A warning event that is published with the outcome of the call, whatever it is, even if the request was not sent. */
@@ -134,8 +140,8 @@ export interface Call<Facts = unknown> {
   /** Returns an event to publish after the call has succeeded. `body` is the body of the response. */
   readonly tells?: (body: unknown) => Told | undefined;
   /**
-   * Fields that this call sets back to the values of the spec, because somebody else changed them in the service. The
-   * operator stops correcting a field that needs too many corrections in a short time.
+   * Fields that somebody else changed in the service, and that this call sets back to the values of the spec. If a
+   * field needs too many corrections in a short time, the operator stops correcting this field.
    */
   readonly corrects?: readonly string[];
   /**
@@ -159,8 +165,8 @@ export interface Call<Facts = unknown> {
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
 /**
- * The notes: times (monotonic) and counts, by name, that one step leaves for the next step. They are lost when the
- * process ends.
+ * The notes that one step leaves for the next step: times (monotonic) and counts, each under a name. The notes are lost
+ * when the process ends.
  */
 export type Notes = Readonly<Record<string, number>>;
 
@@ -247,7 +253,10 @@ export type Drift = Readonly<z.output<typeof DriftSchema>>;
 /** A condition in the form in which the operator writes it to status. */
 export type Condition = Readonly<z.output<typeof ConditionSchema>> & { readonly observedGeneration: number };
 
-/** A condition with one of the operator's reasons. Its generation and its transition time are filled in later. */
+/**
+ * A condition with one of the operator's reasons. The generation and the transition time of the condition are filled in
+ * later.
+ */
 export interface OwnCondition extends Pick<Condition, 'type' | 'status' | 'message'> {
   readonly reason: Reason;
 }
@@ -263,8 +272,8 @@ export function about(type: string) {
 /** The part of status that a kind computes from its reads of the service. */
 export interface Showing<Facts = unknown> {
   /**
-   * True if the object could not be read from the service in this reconcile. The lists in status then stay as they are,
-   * and so do the conditions that only this kind has, except those in `fleeting`.
+   * True if the object could not be read from the service in this reconcile. Then the lists in status, and the
+   * conditions that only this kind has, stay as they are. Only the conditions in `fleeting` may become `Unknown`.
    */
   readonly unseen?: boolean;
   readonly facts: Facts;

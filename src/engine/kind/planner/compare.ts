@@ -17,9 +17,9 @@ export interface Difference {
   /** The values of the spec for all fields that have a different value in the service. */
   readonly differing: Readonly<Record<string, Json>>;
   /**
-   * Maps each field that still has to be sent to its value in the spec. It contains only fields for which status stores
-   * fingerprints of sent values: fields that the service does not always show, and all fields if drift is only
-   * reported.
+   * Maps each field that still has to be sent, judging by the fingerprints of sent values in status, to its value in
+   * the spec. Status stores such fingerprints for fields that the service does not always show, and for all fields if
+   * drift is only reported.
    */
   readonly unsent: Readonly<Record<string, Json>>;
   /** Maps each field whose fingerprint is stored in status to the fingerprint of its value in the spec. */
@@ -29,8 +29,8 @@ export interface Difference {
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
   readonly rerecord: boolean;
   /**
-   * Maps a field to a wall time. Until then an older call may still arrive late and overwrite the newest value of the
-   * field. Fields without such a call are left out.
+   * The fields whose newest value an older call may still overwrite if it arrives late. Maps each of these fields to
+   * the wall time until which that can happen.
    */
   readonly overwritable: Readonly<Record<string, number>>;
   readonly drift: readonly Drift[];
@@ -140,8 +140,8 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
 export function stateOfHidden(pass: Pass, field: string, fingerprint: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
   const late = overwritable(recorded?.prints[field]);
-  // An older call may still arrive and overwrite the value. So the value counts as sent only until that call can no
-  // longer arrive. Then it is sent once more.
+  // An older call may still arrive and overwrite the value. The value counts as sent until that call can no longer
+  // arrive. Then the value is sent once more.
   if (late?.fingerprint === fingerprint) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
   const known = late?.fingerprint ?? recorded?.prints[field];
   if (known === fingerprint) return 'sent';
@@ -156,19 +156,21 @@ export function keyIdOf(fingerprint: string): string {
 
 // ---- fingerprints of what was sent -----------------------------------------------------------------------------
 //
-// Fingerprints of values that were sent and that the service does not show.
+// Fingerprints of values that were sent. They show whether a value has to be sent again, for example if the service never
+// shows the value.
 //
-// Status stores one of these texts for each such field. The text also says how certain the value of the field is. `F` and
-// `S` are fingerprints of values, `T` is a time:
+// Status stores one text for each such field. The text also says how certain the value in the service is. It has one of
+// these forms, where `F`, `S` and `B` are fingerprints and `T` is a time:
 //   `F`        the service has accepted the value F
-//   `?S T>B`   the outcome of a call with the value S, decided before T, is not known yet; `B` was stored before it
+//   `?S T>B`   the outcome of a call with the value S, decided at T or earlier, is not known yet; B was stored before it
 //   `?S T`     the outcome of that call will never be known; S is left out if several values are possible or none is known
 //   `@T F`     the service has accepted F, but an older call with a different value may still arrive until the time T; after
 //              T, F is sent once more
+// For a create call, T is the word `never`. If the time of a call is not known, T is left out.
 //
 // Guarantees: if the outcome of the call with a value is unknown, the value is treated as not sent, so that the value of the
-// spec is sent. After a refusal, status has the fingerprint from before the refused call again. A value that an older call may
-// overwrite is sent again when that call can no longer arrive.
+// spec is sent. After the service has refused a call, status has the fingerprints from before that call again. A value that
+// an older call may overwrite is sent again when that call can no longer arrive.
 //
 // Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
 
@@ -178,13 +180,13 @@ type Applied = Memory['applied'];
 const doubt = '?';
 const late = '@';
 /**
- * This word stands where a fingerprint otherwise has the time at which a call was decided. It means that the call is a
- * create call, which cannot overwrite a value, however late it arrives.
+ * Stands in a fingerprint in place of the time at which a call was decided, if the call is a create call. A create call
+ * cannot overwrite a value, however late it arrives.
  */
 const harmless = 'never';
 /**
  * The time in a fingerprint is rounded up to a multiple of this number times `--horizon-seconds`. Without the rounding,
- * each new attempt of a call would change the fingerprint, and so the status.
+ * each new attempt of a call would change the fingerprint, and status would be written each time.
  */
 const stepHorizons = 5;
 
@@ -197,15 +199,18 @@ export function isInDoubt(fingerprint: string | undefined): boolean {
 }
 
 /**
- * A call whose outcome is unknown. `sent` is the fingerprint of the value that it sends. `at` is the time at which it was
- * decided, rounded up by `timeOf`; for a create call the word `never`; empty if not known.
+ * A call whose outcome is unknown. `sent` is the fingerprint of the value that the call sends; empty if that value is
+ * not known. `at` is the time at which the call was decided, rounded up by `timeOf`; empty if that time is not known.
+ * For a create call, `at` is the word `never`.
  */
 interface Lost {
   readonly sent: string;
   readonly at: string;
 }
 
-/** A call that is about to be sent: the fingerprints of the values that it sends, and when it was decided. */
+/**
+ * A call that is about to be sent: the fingerprints of the values that it sends, and the time at which it was decided.
+ */
 interface Sending {
   readonly prints: Prints;
   /**
@@ -217,8 +222,8 @@ interface Sending {
 }
 
 /**
- * Splits the fingerprint that a field has during an unfinished call. Returns the value and time of the call, and the
- * fingerprint from before the call.
+ * Splits the fingerprint `?S T>B` that a field has during an unfinished call. Returns the value S and the time T of the
+ * call, and the fingerprint B from before the call. Returns undefined for any other fingerprint.
  */
 function underWay(fingerprint: string): (Lost & { readonly before: string }) | undefined {
   const end = isInDoubt(fingerprint) ? fingerprint.indexOf('>') : -1;
@@ -253,8 +258,8 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
 }
 
 /**
- * Records that the outcome of the newest call will never be known. The fields that the call sent, and the given fields,
- * stay in doubt.
+ * Records that the outcome of the newest call will never be known. The fields that this call sent stay in doubt. The
+ * given fields are marked as in doubt too.
  */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
   const { generation = -1, prints = {} } = applied ?? {};
@@ -264,8 +269,8 @@ export function doubted(applied: Applied, fields: readonly string[]): NonNullabl
 }
 
 /**
- * Records in the fingerprint of a field that the outcome of its unfinished call will never be known. If an earlier call
- * may still set a different value, the fingerprint no longer says which value was sent.
+ * Records in the fingerprint of a field that the outcome of its unfinished call will never be known. The fingerprint
+ * keeps the value of that call, unless an earlier call may still set a different value.
  */
 function withoutEnd(fingerprint: string): string {
   const open = underWay(fingerprint);
@@ -299,8 +304,8 @@ function overwritable(
 
 /**
  * Returns the fingerprint to store for a value that the service has just accepted. `before` is the fingerprint from
- * before the call. If it shows that an older call with a different value may still arrive, the new fingerprint says
- * until when.
+ * before the call. If `before` shows that an older call with a different value may still arrive, the new fingerprint
+ * says until when that can happen.
  */
 function taken(fingerprint: string, before: string | undefined, pass: Pass): string {
   const untilMs = mayArriveUntil(fingerprint, before, pass);
@@ -309,7 +314,8 @@ function taken(fingerprint: string, before: string | undefined, pass: Pass): str
 
 /**
  * Returns the time until which an older call with a different value may still arrive: its deadline plus
- * `--horizon-seconds`. Returns minus infinity if there is no such call.
+ * `--horizon-seconds`. If its deadline is not known, this time is counted from now. Returns minus infinity if there is
+ * no such call.
  */
 function mayArriveUntil(fingerprint: string, before: string | undefined, pass: Pass): number {
   const older = overwritable(before);
@@ -322,8 +328,8 @@ function mayArriveUntil(fingerprint: string, before: string | undefined, pass: P
 
 // ---- fingerprints of what was applied --------------------------------------------------------------------------
 //
-// These fingerprints tell which values were sent for fields that the service never shows. They also tell which fields
-// still have a value in the service although the spec no longer sets them.
+// The fingerprints in status tell which values were sent for fields that the service never shows. They also tell which
+// fields still have a value in the service although the spec no longer sets them.
 
 /**
  * Returns the fields that are no longer in the spec but keep their value in the service, because the API has no way to
@@ -339,7 +345,7 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
 
 /**
  * Returns the fingerprints of the spec's values to store after a successful call. If an older call may still overwrite
- * a value, its fingerprint also says until when.
+ * a value, the fingerprint of this value also says until when that can happen.
  */
 function afterAnswer(
   pass: Pass,
@@ -355,8 +361,8 @@ function afterAnswer(
 }
 
 /**
- * Builds what is stored in status before an update is sent: fields of which status keeps fingerprints are marked as in
- * doubt. The marks stay until the outcome of the update is known.
+ * Returns the values to store in status before an update is sent. They mark fields that the update sends, and of which
+ * status stores fingerprints, as in doubt until the outcome of the update is known.
  */
 export function whileInFlight(plan: ObjectPlan, pass: Pass, now: Fields): Pick<Call, 'whileInFlight'> {
   const { applied } = pass.memory;
@@ -385,7 +391,7 @@ export function printsOf(pass: Pass, values: Fields): Prints {
  * call sent.
  */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
-  // Also keep the fingerprints of fields that the spec no longer has, but that still have their value in the service.
+  // Also keep the fingerprints of fields that the spec no longer sets, but whose value stays in the service.
   const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
   return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
@@ -405,12 +411,11 @@ export function only<Value>(
 }
 
 /**
- * Returns the fingerprints to store in status after an adopted object was read for the first time. Returns undefined if
- * there are none to store.
+ * Returns the fingerprints to store in status after an adopted object was read for the first time; undefined if there
+ * are none to store. A field with such a fingerprint counts as applied: it is not sent before the spec changes.
  *
  * If drift is only reported, all fields that the service shows count as applied. The fields that the service never
- * shows count as applied if `spec.externalId` names the object and all other fields equal the spec. A field that counts
- * as applied is not sent before the spec changes.
+ * shows count as applied if `spec.externalId` names the object and all other fields equal the spec.
  *
  * Why: docs/design/ownership.md#the-hidden-fields-of-an-object-adopted-by-id-are-assumed-to-match
  */
@@ -462,7 +467,8 @@ export class OperatorKey {
    * are a checksum, which proves that the mark was made with this key.
    */
   mark(endpoint: string, accountId: string, uid: string): string {
-    // The word `marker` must stay: without it, the operator would not recognise the marks that exist already.
+    // Keep the word `marker`: with a different word, the operator would compute different marks, and would not
+    // recognise the marks that exist already.
     return this.#signed(`apphosting:${this.#letters(`marker|${endpoint}|${accountId}|${uid}`, nameLength)}`);
   }
 

@@ -59,7 +59,7 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
   // An object in the service that no resource owns may be the result of a create call that another resource is making
-  // right now.
+  // right now. So wait until that call has ended.
   const creating = only === undefined ? undefined : createdElsewhere(pass, list.key, name);
   if (creating !== undefined) return creating;
   if (other !== undefined) return alreadyExists(plan, pass, name, free);
@@ -70,15 +70,15 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
-  // The existing objects of this name belong to other resources. Exclude them when the operator later looks for the
-  // object that this call creates.
+  // The existing objects of this name belong to other resources. If the outcome of this call stays unknown, none of
+  // them counts as its result.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
 }
 
 /**
- * Decides what to do about an object in a list that has the wanted name but no owner. Returns undefined if a read of
- * the object itself shows that the object is gone, so that the list is outdated.
+ * Decides what to do about an object in the list that has the wanted name and belongs to no resource. Returns undefined
+ * if a read of the object itself shows that the object is gone, so that the list is outdated.
  */
 function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step | undefined {
   const single = plan.single(id);
@@ -91,9 +91,9 @@ function takenBy(plan: ObjectPlan, pass: Pass, name: string, id: string): Step |
 }
 
 /**
- * Returns a time. A list whose read began earlier does not prove that nothing was created for this resource. For a kind
- * with ownership marks, it is the time at which this process first saw the resource, so that one list suffices for many
- * new resources.
+ * Returns a time. Only a list that was read at or after this time proves that nothing was created for this resource.
+ * For a kind with ownership marks, it is the time at which this process first saw the resource, if known, so that one
+ * list suffices for many new resources. Otherwise it is the time since which the resource waits for a read.
  */
 function emptySince(plan: ObjectPlan, pass: Pass): number {
   return plan.markOf === undefined ? pass.askedAt : Math.min(pass.askedAt, pass.newSince ?? pass.askedAt);
@@ -243,8 +243,9 @@ export function notGranted(
 }
 
 /**
- * True if an object that was read by its id belongs to this account, since a token may see several accounts. If the
- * object names its account, that name decides. Otherwise the object belongs to the account whose list contains it.
+ * True if an object that was read by its id belongs to this account. A token may see the objects of several accounts.
+ * If the object names its account, this name decides. Otherwise the object belongs to the account whose list contains
+ * the object.
  */
 export function isOfAccount(
   plan: ObjectPlan,
@@ -262,9 +263,9 @@ export function isOfAccount(
 // Handles a create call whose outcome is unknown: finds the object that the call created, or proves that the call
 // created nothing.
 //
-// Guarantees: nothing is sent until the object is found, or until a complete list does not contain such an object. That
-// list must begin after the time at which the call can no longer arrive. If several objects fit the call, or if only the
-// creation time of an object does not fit, none of these objects is bound or deleted.
+// Guarantees: nothing is sent until the object is found, or until a complete list does not contain such an object. The read
+// of that list must begin when the call can no longer arrive. If several objects fit the call, or if only the creation time
+// of an object does not fit, none of these objects is bound or deleted.
 //
 // Why: docs/design/at-most-once.md#an-object-is-the-result-of-a-lost-create-only-if-name-content-and-time-fit
 

@@ -20,8 +20,8 @@ export type Look =
   | { readonly is: 'unclear'; readonly step: Step<never> };
 
 /**
- * Returns the step to wait if the account is frozen; undefined if it is not. An account is frozen when too many objects
- * are missing from the lists of the service: then nothing may be created or deleted in the account.
+ * Returns a `wait` step if the account is frozen; undefined if it is not. An account is frozen while too many objects
+ * are missing from the lists of the service. Meanwhile, nothing may be created or deleted in the account.
  */
 export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<Step<never>, { is: 'wait' }> | undefined {
   const { frozen } = account;
@@ -29,9 +29,9 @@ export function waitWhileFrozen({ account }: Pass<unknown, unknown>): Extract<St
 }
 
 /**
- * Returns a `wait` step for one horizon (`--horizon-seconds`) after a take-over, because calls of the previous leader, or
- * from before a restore of the cluster, may still arrive at the service. `what` is the part of the message that says what
- * waits, such as `nothing is created`.
+ * Returns a `wait` step for the time of `--horizon-seconds` after a take-over: this process took over from a leader
+ * that did not release its lease, or the cluster was restored. In that time, earlier calls may still arrive at the
+ * service. `what` is the part of the message that says what waits, such as `nothing is created`.
  */
 export function takingOver(
   { takeOverMs }: Pass<unknown, unknown>,
@@ -42,12 +42,18 @@ export function takingOver(
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
 }
 
-/** Returns a `wait` step while the account is frozen, and for one horizon after a take-over; see `takingOver`. */
+/**
+ * Returns a `wait` step while the account is frozen, and for the time of `--horizon-seconds` after a take-over; see
+ * `takingOver`.
+ */
 export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
   return waitWhileFrozen(pass) ?? takingOver(pass, what);
 }
 
-/** Returns a `ready` step that says in which fields the service differs from the spec, and that this is only reported. */
+/**
+ * Returns a `ready` step for a difference that is only reported. The message says in which fields the service differs
+ * from the spec.
+ */
 export function onlyReported(fields: readonly string[]) {
   const message = `the service differs from the spec in ${fields.join(', ')}; the difference is only reported`;
   return { is: 'ready', reason: 'Observed', message } as const;
@@ -69,9 +75,9 @@ export function stallIfContested(
 }
 
 /**
- * Returns a step that waits, or asks for another read, until two reads have not found the object. The second read must
- * begin at least `apartMs` after the first. Then returns undefined. The time of the first read is remembered in the
- * notes under the name `note`.
+ * Waits for a second read after a read has not found an object. Returns a step that waits, or that asks for the second
+ * read. Returns undefined if the read that began at `begunAt` is the second one: it began at least `apartMs` after the
+ * first, and did not find the object either. The note with the name `note` stores when the first read began.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
@@ -143,8 +149,9 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 }
 
 /**
- * Asks for a read that begins at or after `since`. If `since` is not given, any read is good enough. If such a read has
- * already failed, returns a `wait` step whose message says why it failed.
+ * Asks for a read that begins at or after `since`. If `since` is not given, any read is good enough. If the newest read
+ * since then has failed, returns a `wait` step whose message says why, except in a short pause that the service asked
+ * for.
  */
 export function readOf(
   pass: Pass<unknown, unknown>,
@@ -164,8 +171,8 @@ export function readOf(
 }
 
 /**
- * What status says when a list cannot be read, by the reason of the failure. For some reasons also the time after which
- * to try again.
+ * What status says when a list cannot be read, for each reason of the failure. `retryInMs` is the time after which the
+ * object is reconciled again.
  */
 const unreadable = {
   unauthorized: { reason: 'AccountNotReady' },
@@ -192,12 +199,12 @@ export function readUnread(
 export const doubtPauseMs = 5_000;
 
 /**
- * Returns the time after which the call in the journal can no longer arrive at the service: `settledAt` (monotonic),
- * and `inWords` for messages. A call that may be sent several times leaves the time of its newest attempt in the note
- * `sentAt`.
- *
- * Also returns `since`. A read that looks for the effect of the call must begin at this time or later. `since` is five
- * seconds ago, but not before this process first reconciled the object with the entry, and not after `settledAt`.
+ * Returns three times for the call in the journal:
+ * - `settledAt` (monotonic): after this time, the call can no longer arrive at the service. If the call was sent
+ *   several times, the time of the newest attempt is in the note `sentAt`.
+ * - `inWords`: the same time as a text for messages.
+ * - `since` (monotonic): a read that looks for the effect of the call must begin at this time or later. It is five
+ *   seconds ago, but not before this process first reconciled the object with the entry, and not after `settledAt`.
  */
 export function overAt(
   { journalSeen, notes, monotonicMs, horizonMs }: Pick<Pass, 'journalSeen' | 'notes' | 'monotonicMs' | 'horizonMs'>,
@@ -213,7 +220,10 @@ export function overAt(
   };
 }
 
-/** Returns the time on the service's own clock when a list was read, for the journal entry of a create call. */
+/**
+ * Returns the field `serviceTime` for the journal entry of a create call: the time at which the list was read, by the
+ * service's own clock.
+ */
 export function serviceTimeOf({ dateMs }: Snapshot): { readonly serviceTime?: string } {
   return dateMs === undefined ? {} : { serviceTime: new Date(dateMs).toISOString() };
 }

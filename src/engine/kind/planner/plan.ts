@@ -19,8 +19,8 @@ export interface Lifecycle {
 }
 
 /**
- * What the operator knows about an object in the service: the item as it was read, and its fields. If the operator has
- * written a field since the read, the field has the written value.
+ * What the operator knows about an object in the service: the item as it was read, and its fields. A field that the
+ * operator has written since the read has the written value.
  */
 export interface Observation<Item = unknown> {
   readonly item: Item | undefined;
@@ -48,9 +48,9 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   list(pass: Pass<Spec, Facts>): Read<Item>;
   single(id: string): Read<Item>;
   /**
-   * Returns the container of the object, such as the environment of an alert. The result has the list of the service
-   * that contains the container, and the container's id. The id is empty if it is unknown because a resource to which
-   * the spec refers is gone.
+   * Returns the container of the object, such as the environment of an alert: the list of the service in which the
+   * container appears, and the container's id. The id is empty if it is unknown because a resource to which the spec
+   * refers is gone.
    */
   placeOf?(pass: Pass<Spec, Facts>): { readonly list: Read; readonly id: string };
   name(pass: Pass<Spec, Facts>): string;
@@ -93,13 +93,13 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
   /** True for a field that the service never shows. The fingerprint of its last sent value is compared instead. */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**
-   * True for a field that the service does not always show: it may leave out an empty field, for example. A fingerprint
-   * of such a field is always stored.
+   * True for a field that the service does not always show. For example, the service may leave out an empty field.
+   * Status always stores a fingerprint of such a field.
    */
   hiddenAtTimes?(field: string): boolean;
   /**
    * True for a field that another resource now sets in the service, such as an image that an AppEnvironment deploys.
-   * The value in this spec is then not sent, and counts as sent.
+   * The value in this spec is then not sent, and status treats it as already sent.
    */
   sentElsewhere?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**

@@ -3,7 +3,7 @@
  *
  * The planner decides in this order: deletion, a create call with an unknown outcome, the binding to an object
  * (confirmed, adopted or created), the object's absence, the object's difference from the spec, and the kind's own
- * further steps. The planner uses only the data in the pass, so the same pass gives the same step.
+ * further steps. The planner uses only its input, the pass, so the same pass gives the same step.
  */
 import type { Json } from '../../../base/json.ts';
 import { isoSeconds } from '../../../base/time.ts';
@@ -152,8 +152,8 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
 const mostCorrections = 2;
 
 /**
- * Returns the notes to use after a user has set the annotation `reconcile-at` to try again. The count of corrections
- * without a visible effect starts at zero again.
+ * Returns the notes to use after a user has set the annotation `reconcile-at` to try again. Corrections that had no
+ * visible effect are counted from zero again.
  */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
   return { ...notes, triesAgain: 1 };
@@ -200,8 +200,7 @@ function correct(
       ...whileInFlight(plan, pass, now),
       ...(plan.requests.updateAlone && { alone: plan.requests.updateAlone(pass) }),
       wrote: () => only(difference.differing, Object.keys(now)),
-      // If a change takes several calls, count only the last call as a correction. A later read checks whether a
-      // correction had an effect.
+      // If a change takes several calls, only the last call counts as a correction.
       note: () => (drifted.length > 0 && first === undefined ? { corrected: corrected + 1 } : {}),
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) =>
@@ -225,8 +224,8 @@ function correct(
 /** Decides the next step when reads have proved that the object is gone from the service. */
 function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
-  // Remember that the object is proved gone, although the resource is still bound to it. Otherwise the object would
-  // count as missing, and the account would stay frozen.
+  // Remember in the notes that reads have proved the object gone, because status still has the object's id. Otherwise
+  // the object would count as missing from the list, and missing objects can keep the account frozen.
   const note = { ...pass.notes, provedGone: 1 };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     const message = `${plan.noun} ${id} is gone from the service and is not created again`;
@@ -256,9 +255,9 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
 //
 // Reads the object in the service to which a resource is bound.
 //
-// Guarantees: a value that the operator wrote counts more than the value in a read that began before the write. If a later
-// list still has the old value, or does not contain the object, this counts only after a read of the object itself
-// confirms it.
+// Guarantees: a value that the operator wrote replaces the value in a read that began before the response to the write. If a
+// later list still has the old value, or does not contain the object, the operator believes that list only after a read of
+// the object itself has confirmed it.
 
 /**
  * If the service refuses to return a newer list, the last complete list is still used for this number of poll
@@ -287,8 +286,8 @@ function look(plan: ObjectPlan, pass: Pass, id: string): Look {
 }
 
 /**
- * If the service now refuses to return the list, returns the age of the newest complete list, in ms. Items of that list
- * may be gone. Returns 0 if the list can be read or the service cannot be reached.
+ * Returns the age of the newest complete list, in ms, if the service now refuses to return the list. Otherwise returns
+ * 0, for example if the service cannot be reached.
  */
 function refusedFor({ view, monotonicMs }: Pass, list: Read, id: string): number {
   const problem = view.problem(list);
@@ -319,23 +318,23 @@ function lookDirectly(plan: ObjectPlan, pass: Pass, id: string, since: number): 
 
 // ---- an object that the spec names -----------------------------------------------------------------------------
 //
-// Binds the object that `spec.externalId` names, after the outcome of an earlier create call is known or has proved
-// ambiguous.
+// Binds the object that `spec.externalId` names.
 //
 // Guarantees: if the outcome of a create call is unknown, the operator looks for the created object before it binds the
-// resource to a different object. Only if the created object cannot be told for certain does `spec.externalId` decide.
-// If the resource gives up an object, an event says that this object stays in the service. An object is not bound if an
-// older resource owns it, or if it belongs to another account.
+// resource to a different object. If it stays uncertain which object the call created, `spec.externalId` decides. If the
+// resource gives up an object, an event says that this object stays in the service. An object is not bound if an older
+// resource owns it, or if it belongs to another account.
 
 /**
- * Handles a create call whose outcome is unknown, before the kind decides anything else. A deletion does the same in
- * `removal.ts`.
+ * Handles a create call whose outcome is unknown, before the kind decides anything else. For a deletion, `removal.ts`
+ * handles such a call.
  *
- * If the call proves to have had no effect, it is sent again, unless `spec.externalId` names an object or `admit` returns
- * a step, for example because it refuses the spec. In these cases the journal entry is removed.
+ * If the call proves to have had no effect, the call is sent again, with two exceptions: `spec.externalId` names an
+ * object, or `admit` returns a step, for example because the environment does not have the metric. In both cases the
+ * journal entry is removed.
  *
- * Returns the next step, or undefined if there is no such call. Also returns undefined if the call may have created any
- * of several objects in the service, but `spec.externalId` names an object.
+ * Returns the next step; undefined if there is no create call with an unknown outcome. Also returns undefined if it
+ * stays uncertain which object the call created, but `spec.externalId` names an object.
  */
 function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
   const { journal } = pass.memory;
@@ -348,8 +347,8 @@ function resolveOpen(plan: ObjectPlan, pass: Pass): Step | undefined {
 }
 
 /**
- * True if an object may be the result of the create call in the journal, judging by its name or its ownership mark. The
- * outcome of that call is unknown.
+ * True if an object may be the result of the create call in the journal, whose outcome is unknown. The ownership mark
+ * of the object decides, or its name if the kind has no marks.
  */
 function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boolean {
   const { create } = pass.memory.journal ?? {};
@@ -359,7 +358,8 @@ function mayBeMade(plan: ObjectPlan, pass: Pass, id: string, item: unknown): boo
 
 /**
  * Returns a `stall` step if an older resource owns the object of this resource in the service. Otherwise returns
- * undefined. `one` is the word for such an object in the message.
+ * undefined. In the message, `what` names the object, and `one` is a general word for such an object, such as
+ * `installation`.
  */
 export function claimedByOlder(
   { claimant }: Pass,
@@ -429,8 +429,8 @@ interface NamedItem {
 }
 
 /**
- * Returns the functions of a plan that read the name, the id and the lifecycle. Many kinds share them. `onDelete` and
- * `onMissing` apply if the spec does not set them.
+ * Returns the functions of a plan that read the name, the id and the lifecycle. Many kinds share these functions.
+ * `onDelete` and `onMissing` are the values to use if the spec does not set these fields.
  */
 export function byName({ onDelete, onMissing }: Pick<Lifecycle, 'onDelete' | 'onMissing'>) {
   return {

@@ -2,10 +2,10 @@
  * Handles the deletion of a resource. If the object in the service has to be deleted too, it is deleted first. The
  * finalizer is then removed only after a read has proved that the object is gone.
  *
- * Guarantees: an object that the resource presumably created, but not certainly, is never deleted. An object that the
- * resource adopted is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown, the
- * operator first finds out what the call created, even if `onDelete` is `Retain`. It does not do so if the annotation
- * `on-delete` is `Retain`, or if the resource or its account is only observed.
+ * Guarantees: an object that the resource only probably created is never deleted. An object that the resource adopted
+ * is deleted only if `spec.lifecycle.onDelete` says so. If the outcome of a create call is unknown, the operator first
+ * finds out what the call created, even if `onDelete` is `Retain`. The operator does not search for that object if the
+ * annotation `on-delete` is `Retain`, or if the resource or its account is only observed.
  *
  * Why: docs/design/ownership.md#by-default-deleting-a-resource-deletes-only-an-object-that-the-resource-created
  */
@@ -38,8 +38,8 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;
   const stays = id === undefined ? '' : `${plan.noun} ${id} stays in the service`;
-  // Check the annotation `on-delete` again. The response to a status write contains the whole object, so it may have
-  // brought a newer value of the annotation.
+  // Check the annotation `on-delete` once more. The response to a status write contains the whole object, and the
+  // annotation in this response may be newer.
   if (pass.subject.annotations[annotations.onDelete] === 'Retain') return stays;
   const lifecycle = plan.lifecycle(pass.spec);
   if (lifecycle.managementPolicy === 'Observe' || pass.account.managementPolicy === 'Observe') return stays;

@@ -8,8 +8,8 @@
 import { z } from 'zod';
 
 /**
- * Marks a spec field whose default is `metadata.name`. For such a field, the generator adds validation rules at the
- * root of the schema, because only a rule there can read `metadata`.
+ * The name of the annotation that marks the schema of a spec field whose default is `metadata.name`. For such a field,
+ * the generator adds validation rules at the root of the schema, because only a rule there can read `metadata`.
  */
 export const ownNameKey = 'x-apphosting-defaults-to-name';
 
@@ -32,7 +32,8 @@ interface TextBounds {
 export function text(description: string, bounds: TextBounds): z.ZodString {
   const { max, min = 0, pattern } = bounds;
   const message = min === 0 ? `must have at most ${max} characters` : `must have between ${min} and ${max} characters`;
-  // A function takes less memory than what `refine` makes, and there are hundreds of such fields.
+  // Use `check`, and not `refine`: a function takes less memory than what `refine` makes, and there are hundreds of
+  // such fields.
   const counted = z.string().check(({ value, issues }) => {
     if (!isLong(value, min, max)) issues.push({ code: 'custom', input: value, message, continue: true });
   });
@@ -303,8 +304,8 @@ export interface Rule<Value> extends CelRule {
 }
 
 /**
- * Returns a copy of a schema with more annotations; its earlier annotations stay. The `meta` of zod would do the same, but its
- * copy keeps the schemas that it was made from in memory.
+ * Returns a copy of a schema with more annotations; its earlier annotations stay. The function `meta` of zod would do
+ * the same, but its copy refers to the original schema, which would then stay in memory.
  */
 export function annotated<Schema extends z.ZodType>(schema: Schema, more: Readonly<Record<string, unknown>>): Schema {
   const copy = schema.clone(schema.def);
@@ -345,8 +346,8 @@ export function immutable<Schema extends z.ZodType>(schema: Schema, message: str
 /**
  * Returns a CEL rule that forbids changing, adding or removing a field.
  *
- * Optional values (`self.?a == oldSelf.?a`) would be shorter, but the API server cannot estimate the cost of comparing
- * them.
+ * A comparison of optional values (`self.?a == oldSelf.?a`) would be shorter, but the API server cannot estimate its
+ * cost.
  */
 function sameField(path: string): string {
   return `has(self.${path}) == has(oldSelf.${path}) && (!has(self.${path}) || self.${path} == oldSelf.${path})`;
