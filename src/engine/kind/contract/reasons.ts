@@ -17,7 +17,8 @@ export const reasons = {
   CreateInProgress: 'Another resource is creating an object of the same name; this resource waits for that call.',
   EnvironmentInDoubt:
     'The outcome of a call that another resource made for the same environment is not known; nothing is sent to the environment until the outcome is known or the call can no longer arrive.',
-  TakeOver: 'The last leader was lost or the cluster restored; the call waits, since earlier calls may still arrive.',
+  TakeOver:
+    'The previous leader was lost, or the cluster was restored; the call waits, because earlier calls may still arrive at the service.',
   ReferenceNotReady:
     'An object that the spec refers to does not exist yet, belongs to another account, has no id in the service yet, or is gone from the service.',
   SecretMissing: 'A Secret, or a key of a Secret, to which the spec refers does not exist.',
@@ -79,7 +80,7 @@ export const reasons = {
   Contested:
     'Somebody else keeps changing this field back. The operator corrects the field again when the spec is edited, when the annotation reconcile-at is set, or when the field matches the spec again.',
   EndpointChanged:
-    'The account now has another endpoint or another id than the one to which the object is bound; nothing is sent.',
+    'The object is bound to an endpoint and an account id, but its account now has a different endpoint or id; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
     'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, further reads prove that they are gone, or you accept the loss with the annotation accept-missing.',
@@ -91,7 +92,7 @@ export const reasons = {
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
   OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:
-    'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or neither Kubernetes nor the service has told the operator its time yet. The operator sends the request when it knows the time and the clocks agree.',
+    'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator has not read the time from Kubernetes or from the service yet. The operator sends the request when it has read the time and the clocks agree.',
   CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
@@ -153,7 +154,8 @@ export const reasons = {
   Drifted: 'The service differs from the spec; status.drift lists the fields.',
   // Reasons of conditions that only some kinds have
   ToBeDoneByYou: 'The service says that a person must do something before the installation can be used.',
-  NothingToDo: 'Status names no further step, or the annotation post-install-done says that the step is done.',
+  NothingToDo:
+    'The field status.postInstallNote is absent, or the annotation post-install-done says that the step in this field is done.',
   TokenSuffices: 'No resource of the account needs a permission that the token lacks.',
   ChangesPending: 'Some changes of the app take effect in an environment only with its next deployment.',
   NoChangesPending: 'No change of the app is waiting for the next deployment.',

@@ -38,7 +38,7 @@ export function takingOver(
   what: string,
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   if (takeOverMs <= 0) return undefined;
-  const message = `this operator has just become leader, or the cluster was restored; ${what} for the time in --horizon-seconds, because calls from before may still arrive`;
+  const message = `this operator has just become leader, or the cluster was restored; ${what} for the time in --horizon-seconds, because earlier calls may still arrive at the service`;
   return { is: 'wait', reason: 'TakeOver', message, retryInMs: takeOverMs };
 }
 

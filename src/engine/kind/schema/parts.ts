@@ -23,7 +23,7 @@ const AccountRef = fields(
 export function specInAccount<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {
     rule: `${sameAccount('kind')} && ${sameAccount('name')}`,
-    message: 'accountRef cannot be changed; create a new resource for the other account',
+    message: 'accountRef cannot be changed; to use a different account, create a new resource',
     fieldPath: '.accountRef',
     reason: 'FieldValueForbidden',
   });

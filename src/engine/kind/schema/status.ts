@@ -106,7 +106,7 @@ export const InternalStatus = {
   journal: Journal.optional(),
   applied: Applied.optional(),
   binding: shown(
-    'The host and account to which the object is bound. Nothing is sent to another, unless the account accepts it.',
+    'The host and the account to which the object is bound. Nothing is sent to a different account. Nothing is sent to a different host unless the annotation accept-endpoint of the account names that host.',
     { endpoint: host('The host of the service.'), accountId: text('The account.', { max: 128 }) },
   ).optional(),
   ownership: choice(
