@@ -80,8 +80,8 @@ export interface KindDefinition<Spec, Facts> {
   /** The schema of the kind's own status fields; every field is optional. */
   readonly facts: z.ZodType<Facts>;
   /**
-   * Names of status fields, at any depth, that change all the time. They are written only together with some other
-   * change.
+   * Names of status fields, at any depth, whose values change all the time. The operator writes a new value of such a
+   * field only together with some other change.
    */
   readonly moving?: readonly string[];
   /** Status fields of the kind that only the operator reads. They are stored under `status.internal`. */

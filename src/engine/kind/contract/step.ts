@@ -150,8 +150,8 @@ export interface Call<Facts = unknown> {
    */
   readonly saidNo?: (body: unknown) => string | undefined;
   /**
-   * A list of the service that may explain a rejection of the call, for example because an object in it already has the
-   * name. `shown` returns the explanation if the newest list contains such an object.
+   * A list of the service that may explain a refusal of the call, for example because an object in the list already has
+   * the name that the call sends. `shown` returns the explanation if the newest list contains such an object.
    */
   readonly obstacle?: { readonly read: Read; readonly shown: () => string | undefined };
   /**

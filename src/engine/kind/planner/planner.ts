@@ -132,7 +132,7 @@ function lateArrival({ wallMs }: Pass, { overwritable }: Difference): Verdict | 
 }
 
 /**
- * Decides what to do if the service differs from the spec in a field that it cannot change. If drift is to be
+ * Decides what to do about a difference from the spec in a field that the service cannot change. If drift is to be
  * corrected, the resource stalls, because a person has to decide. Otherwise the difference is only reported.
  */
 function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...differing]: readonly string[]): Step {

@@ -33,7 +33,7 @@ export function planRemoval(plan: ObjectPlan, pass: Pass): Step {
 
 /**
  * Returns a sentence which says that the object stays in the service, and why. The sentence is empty if status has no
- * id of an object. Returns undefined if the object has to be found or deleted.
+ * id of an object. Returns undefined if the operator has to look for the object or to delete it.
  */
 function whyItStays(plan: ObjectPlan, pass: Pass): string | undefined {
   const { id, ownership } = pass.memory;

@@ -17,8 +17,8 @@ const AccountRef = fields(
 ).optional();
 
 /**
- * Builds the spec of a kind that belongs to an account: the kind's own fields and `accountRef`, which cannot be
- * changed.
+ * Builds the schema of the spec of a kind that belongs to an account: the kind's own fields and `accountRef`, which
+ * cannot be changed.
  */
 export function specInAccount<Shape extends z.core.$ZodShape>(description: string, shape: Shape) {
   return withTransition(fields(description, { ...shape, accountRef: AccountRef }), {

@@ -196,8 +196,8 @@ export function objectRef(description: string) {
 }
 
 /**
- * Builds the schema of a reference. It names either a resource in the same namespace, or an object in the service by
- * its id. `word` is the name that the service's API gives to this id.
+ * Builds the schema of a reference. The reference names either a resource in the same namespace, or an object in the
+ * service by its id. `word` is the name that the service's API gives to this id.
  */
 export function objectOrIdRef(description: string, word: string) {
   const ref = fields(`${description}; set exactly one of name and externalId.`, {
@@ -278,11 +278,10 @@ export function tokenIn(
 
 // ---- rules over several fields ---------------------------------------------------------------------------------
 //
-// Rules over several fields. Each rule is written twice, side by side: as CEL for the API server, and as a function for
-// the operator's own parser.
+// Each rule is written twice, side by side: as CEL for the API server, and as a function for the operator's own parser.
 //
-// Transition rules compare an object with its state before the change. Only the API server can check them, and only on
-// schema nodes that cannot be removed and added again: `crd/structural.ts` refuses them anywhere else.
+// A transition rule compares an object with its state before the change. Only the API server can check such a rule, and
+// only on a schema node that nobody can remove and add again: `crd/structural.ts` refuses the rule anywhere else.
 
 /** The name of the field that contains validation rules in a Kubernetes schema. */
 export const rulesKey = 'x-kubernetes-validations';
