@@ -80,7 +80,7 @@ export const reasons = {
   Contested:
     'Somebody else keeps changing this field back. The operator corrects the field again when the spec is edited, when the annotation reconcile-at is set, or when the field matches the spec again.',
   EndpointChanged:
-    'The object is bound to an endpoint and an account id, but its account now has a different endpoint or id; nothing is sent.',
+    'The endpoint or the id of the account is no longer the one to which the object is bound; nothing is sent.',
   HostNotAllowed: 'The flags of the operator do not allow the host that the Secret names.',
   VisibilityLost:
     'Objects that resources own are suddenly missing from lists of the service; nothing is created or deleted in the account until the objects are listed again, further reads prove that they are gone, or you accept the loss with the annotation accept-missing.',
@@ -92,7 +92,7 @@ export const reasons = {
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
   OperationInProgress: 'The service is working on another operation of the same protection.',
   ClockUnsure:
-    'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator has not read the time from Kubernetes or from the service yet. The operator sends the request when it has read the time and the clocks agree.',
+    'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator has read the time neither from Kubernetes nor from the service yet. The operator sends the request when it has read the time and the clocks agree.',
   CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:

@@ -150,8 +150,8 @@ export function releasedWithPlace(plan: ObjectPlan, pass: Pass, since: number): 
 
 /**
  * Asks for a read that begins at or after `since`. If `since` is not given, any read is good enough. If the newest read
- * since then has failed, returns a `wait` step whose message says why, except in a short pause that the service asked
- * for.
+ * since then has failed, returns a `wait` step whose message says why. If it failed because of a short pause that the
+ * service asked for, returns this step only after the object has waited for 10 seconds.
  */
 export function readOf(
   pass: Pass<unknown, unknown>,
