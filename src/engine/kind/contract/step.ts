@@ -24,7 +24,7 @@ export type Ownership = 'Created' | 'Adopted' | 'Presumed';
  */
 export type CreateIntent = NonNullable<JournalEntry['create']>;
 
-/** The journal entry of a call that must not happen twice. It is written to status before the call is sent. */
+/** The journal entry of a call that must not happen twice. The entry is written to status before the call is sent. */
 export type JournalEntry = Readonly<z.output<typeof Journal>>;
 
 /**
@@ -89,7 +89,7 @@ export interface Call<Facts = unknown> {
    * All other calls are sent with the credential of `spec.credentialsRef`.
    */
   readonly credential?: 'dangerous';
-  /** The journal entry of a call that must not happen twice. It is written to status before anything is sent. */
+  /** The journal entry of a call that must not happen twice. The entry is written to status before the call is sent. */
   readonly journal?: Intent;
   /**
    * True if status already has the journal entry of this call, because the step `begin` or an earlier attempt of the
@@ -237,13 +237,13 @@ export type Step<Facts = unknown> =
       readonly remember: Partial<Memory<Facts>>;
       /**
        * A text that says which object of the service no longer belongs to the resource, and that this object stays in
-       * the service. It is published as an event.
+       * the service. The text is published as an event.
        */
       readonly stays?: string;
     })
   /**
-   * Removes the operator's finalizer. `stays` is a text that says which object stays in the service. It is published as
-   * an event.
+   * Removes the operator's finalizer. `stays` is a text that says which object stays in the service. The text is
+   * published as an event.
    */
   | { readonly is: 'release'; readonly stays?: string };
 
@@ -261,7 +261,7 @@ export interface OwnCondition extends Pick<Condition, 'type' | 'status' | 'messa
   readonly reason: Reason;
 }
 
-/** Returns three functions. They make a condition of this type with the status True, False or Unknown. */
+/** Returns three functions, which make conditions of this type with the status True, False and Unknown. */
 export function about(type: string) {
   const saying =
     (status: OwnCondition['status']) =>

@@ -159,8 +159,8 @@ export function keyIdOf(fingerprint: string): string {
 // Fingerprints of values that were sent. They show whether a value has to be sent again, for example if the service never
 // shows the value.
 //
-// Status stores one text for each such field. The text also says how certain the value in the service is. It has one of
-// these forms, where `F`, `S` and `B` are fingerprints and `T` is a time:
+// Status stores one text for each field with such a value. The text also says how certain the value in the service is. It
+// has one of these forms, where `F`, `S` and `B` are fingerprints and `T` is a time:
 //   `F`        the service has accepted the value F
 //   `?S T>B`   the outcome of a call with the value S, decided at T or earlier, is not known yet; B was stored before it
 //   `?S T`     the outcome of that call will never be known; S is left out if several values are possible or none is known
@@ -439,8 +439,8 @@ const nameLength = 12;
 const signLength = 4;
 
 /**
- * The operator's own key. It makes fingerprints of values that the service never shows, and ownership marks for objects
- * that the operator creates.
+ * The key with which the operator makes fingerprints of values that the service never shows, and ownership marks for
+ * objects that it creates.
  */
 export class OperatorKey {
   readonly #key: Secret;

@@ -2,9 +2,8 @@
  * Finds, adopts or creates the object of a resource in the service. The object is created at most once, although the
  * service would create one more object for each call.
  *
- * Guarantees: an existing object is found, adopted or reported, never duplicated. Status says that a create call is
- * about to be sent before the call is sent. For each name in a list of the service there is at most one create call
- * whose outcome is unknown.
+ * Guarantees: an existing object is found, adopted or reported, never duplicated. A create call is written to status
+ * before it is sent. For each name in a list of the service there is at most one create call whose outcome is unknown.
  */
 import { definedIn } from '../../../base/json.ts';
 import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
@@ -70,8 +69,8 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const { deniedAt } = pass.notes;
   const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
   if (lacking?.is === 'unclear') return lacking.step;
-  // The existing objects of this name belong to other resources. If the outcome of this call stays unknown, none of
-  // them counts as its result.
+  // The existing objects of this name belong to other resources. So if the outcome of the create call stays unknown,
+  // none of these objects counts as its result.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
 }

@@ -90,7 +90,10 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * absent.
    */
   observed(item: Item, pass: Pass<Spec, Facts>): Fields;
-  /** True for a field that the service never shows. The fingerprint of its last sent value is compared instead. */
+  /**
+   * True for a field that the service never shows. For such a field, the fingerprint of the value that was last sent is
+   * compared with the spec.
+   */
   hidden?(field: string, pass: Pass<Spec, Facts>): boolean;
   /**
    * True for a field that the service does not always show. For example, the service may leave out an empty field.
