@@ -118,8 +118,8 @@ export class OutgoingCall {
 
   /**
    * Takes the exclusive locks that the call needs, if any, and goes on with the call. The locks keep calls whose
-   * effects look alike from running at the same time. Otherwise, if the outcome of a call is unknown, the operator
-   * could not tell which of the calls was carried out.
+   * effects look alike from running at the same time. If two such calls did and the outcome of one is unknown, the
+   * operator could not tell which of the two was carried out.
    */
   async #alone(): Promise<Performed> {
     const { parts, stored } = this.#context;
@@ -158,8 +158,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Requeues the call. Status mentions a long pause that the service asked for, but not the operator's own wait for the
-   * request budget.
+   * Requeues the call. Status reports a long pause that the service asked for, but no wait that only the operator's
+   * request budget causes.
    */
   #requeued(service: Service, waitMs: number): Performed {
     const until = service.health().throttledUntil;
@@ -218,7 +218,7 @@ export class OutgoingCall {
 
   /**
    * Sends the request and returns its outcome. Returns undefined if the request was not sent because it had waited too
-   * long, or because the account was opened again. The caller then removes every trace of the call from status.
+   * long, or because the account was opened again. The caller then removes the journal entry of the call from status.
    */
   async #send(service: Service): Promise<Outcome | undefined> {
     const { request, urgency, resumes, words } = this.#call;
@@ -247,14 +247,14 @@ export class OutgoingCall {
     const answerMs = this.#pass.callDeadlineMs * answerPart;
     const latestWallMs = this.#pass.wallMs + this.#pass.callDeadlineMs - answerMs;
     this.#isLate = clock.monotonic() > this.#deadline - answerMs || clock.wall() > latestWallMs;
-    if (this.#isLate) return 'the call waited too long in the queue';
+    if (this.#isLate) return 'the call waited too long for its turn, so it was not sent';
     if (this.#call.confirm !== 'live' || this.#isStillWanted()) return undefined;
     return 'the state of the object or of the service has changed since the operator decided to send the call';
   }
 
   /**
-   * Runs the kind's decision again on the newest state, without any I/O. Returns true when the decision is still
-   * exactly this call.
+   * Lets the kind decide again on the newest state, without any I/O. Returns true when the kind would still send the
+   * same request.
    */
   #isStillWanted(): boolean {
     const { opened, inProcess, parts, stored } = this.#context;
@@ -266,7 +266,7 @@ export class OutgoingCall {
     return step.is === 'call' && fingerprintOf(fingerprint, step.call.request) === this.#fingerprint;
   }
 
-  /** Removes the journal entry of a call that was not sent. */
+  /** Removes the journal entry of a call that was not sent, and restores the values that were changed for the call. */
   async #takeBack(before: Partial<Memory>): Promise<Performed> {
     const context = this.#context;
     const { journal, whileInFlight } = this.#call;
@@ -283,8 +283,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Starts the backoff of the call with this fingerprint, and returns the pause. Without one, the object's next call
-   * must wait, whatever it is.
+   * Starts the backoff of the call with this fingerprint, and returns the pause. Without a fingerprint, the next call
+   * of the object has to wait, whatever call it is.
    */
   #backOff(verdict: Verdict, fingerprint: string | undefined, isNo: boolean): number {
     const { parts, inProcess } = this.#context;
@@ -318,8 +318,8 @@ export class OutgoingCall {
     }
     if (meaning.is === 'doubt') {
       inProcess.askedAt = now;
-      // After a resumed call, start the backoff under the fingerprint in the journal entry. If the entry is removed later,
-      // the call starts anew with the fingerprint in the entry, and its backoff must be found by that fingerprint.
+      // Start the backoff of a resumed call under the fingerprint in its journal entry. If the entry is removed later
+      // and the call begins anew, `begin` in reconcile.ts looks for a backoff under that fingerprint.
       const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
       if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#fingerprint, true);
       context.remember(meaning.remember);
@@ -337,7 +337,7 @@ export class OutgoingCall {
     const isIdentified = id !== undefined && id !== context.memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
     // If the response contained a new id, the next request will contain that id, so its fingerprint is not known yet.
-    // Without one, the backoff applies to the next request, whatever it is.
+    // The backoff then applies to the next request, whatever its fingerprint is.
     const fingerprint = isIdentified ? undefined : this.#fingerprint;
     if (retry === 'asSaid') {
       this.#backOff(verdict, fingerprint, true);
@@ -347,8 +347,8 @@ export class OutgoingCall {
   }
 
   /**
-   * If a list contains an object that explains why the service rejected the call, adds this explanation to the message.
-   * If the list was read before the call, asks for a newer one.
+   * If a list contains an object that explains why the service refused the call, adds this explanation to the message.
+   * If the list was read before the call, asks for a newer read of the list.
    */
   #withObstacle(verdict: Verdict, at: number): Verdict {
     const { obstacle } = this.#call;
@@ -364,8 +364,8 @@ export class OutgoingCall {
   }
 
   /**
-   * While the outcome of the call is unknown, some remembered values are changed (`whileInFlight`). Returns the present
-   * values, so that they can be restored afterwards.
+   * Returns the present values of what the call changes while its outcome is unknown (`whileInFlight`), so that they
+   * can be restored afterwards.
    */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.whileInFlight ?? {}) as (keyof Memory)[];
@@ -430,15 +430,14 @@ type Interpretation =
 /**
  * Decides what the outcome of a call means: which remembered values change, and what status reports.
  *
- * After a success, or if the call was certainly not carried out, removes the journal entry and changes the values that
- * were changed for the time of the call (`whileInFlight`) back to their earlier values (`before`); a success then adds
- * what the call brought. If the outcome is unknown, the journal entry and the changed values stay, so that the next step
- * reads the service before it acts. A conflict (409) counts as unknown if there is a journal entry, unless the kind says
- * otherwise. A 404 to a deletion counts as a success.
+ * If the call succeeded, or if it was certainly not carried out, removes the journal entry. Also restores the values
+ * that were changed for the time of the call (`whileInFlight`) to their earlier values (`before`). After a success,
+ * then stores the values that the call's `committed` returns. If the outcome is unknown, the journal entry and the
+ * changed values stay, so that the next step reads the service before it acts. A conflict (409) counts as unknown if
+ * there is a journal entry, unless the kind says otherwise. A 404 to a deletion counts as a success.
  *
- * A resumed call repeats an earlier try, which may have been carried out. So after a resumed call, only a success
- * removes the journal entry here. After a refusal, the next step reads the service once more. If nothing was sent, the
- * entry stays.
+ * A resumed call repeats an earlier try, which may have been carried out. So the entry of a resumed call is removed
+ * here only after a success. If the service refused the call, the next step reads the service once more.
  */
 function interpretOutcome(
   call: Call,
@@ -488,9 +487,9 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
 }
 
 /**
- * Handles a refusal that may be misleading, because an earlier try of the same call may have been carried out. The
- * outcome counts as unknown until a fresh read shows whether the call had an effect. Status reports the verdict
- * `refused` only if it had none.
+ * Handles a refusal of a call if an earlier try of the same call may have been carried out. The outcome counts as
+ * unknown until a fresh read shows whether the call had an effect. If the call had no effect, status reports the
+ * verdict `refused`.
  */
 function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
   const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };

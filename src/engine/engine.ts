@@ -152,7 +152,7 @@ export class Engine {
 
   /**
    * Called when the cluster was restored from a backup, which may have undone writes of the operator. Reconciles all
-   * objects, and delays the same calls as `takeOver`.
+   * objects. Also calls `takeOver`, which delays some calls for one horizon.
    */
   rewound(): void {
     this.#written.clear();
@@ -174,7 +174,7 @@ export class Engine {
     this.#workers.start(this.#parts.settings.workers);
   }
 
-  /** Stops taking keys from the queue, waits for the running reconciles, and closes the services. */
+  /** Stops taking keys from the queue, waits for the running reconciles, and closes the connections to the service. */
   async stop(): Promise<void> {
     this.#queue.close();
     await this.#workers.ended();
@@ -191,8 +191,8 @@ export class Engine {
   }
 
   /**
-   * Stores the newest version of an object and enqueues everything that the change affects. `own` is given only if the
-   * operator itself wrote this version: the parsed status of the object.
+   * Stores the newest version of an object and enqueues everything that the change affects. `own` is the parsed status
+   * of the object if the operator itself wrote this version, otherwise undefined.
    */
   #note(object: KubeObject, { initial = false, own }: { initial?: boolean; own?: Stored['status'] }): void {
     const key = keyOfObject(object);
@@ -233,8 +233,8 @@ export class Engine {
   }
 
   /**
-   * Causes an account to count its resources again if one of them was created or deleted, or if the group in which it
-   * is counted (such as Ready or Throttled) has changed.
+   * Enqueues the account of a resource if the account's counts of resources have changed: the resource was created or
+   * deleted, or it now belongs to another group (such as Ready or Throttled).
    */
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [countGroupOf(before), countGroupOf(now)];
@@ -255,8 +255,8 @@ export class Engine {
 
   /**
    * Returns the namespace and the account under which a key waits in the queue. Keys of an account with too many
-   * running calls have to wait. The key of the account object itself never does, because the status of the account must
-   * say what is wrong with the service.
+   * running calls have to wait. The key of the account object itself is not among them, because the account must be
+   * able to report what is wrong with the service.
    */
   #placeOf(key: string): QueuePlace {
     const stored = this.#parts.objects.get(key);
@@ -298,8 +298,8 @@ export class Engine {
   }
 
   /**
-   * Returns the urgency with which an object is enqueued when something outside the object has changed. Objects that
-   * have an id in the service go first, then objects without an id, and last objects that were never reconciled.
+   * Returns the urgency with which an object is enqueued when something outside the object has changed. An object that
+   * still has to be created in the service goes after all others.
    */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);

@@ -97,8 +97,8 @@ export interface Read<Item = unknown> {
   /** The minimum time between two reads at the pace `rateLimited`. */
   readonly rateLimitedMs?: number;
   /**
-   * Returns the group of an item. A change of any item in a group causes a reconcile of the objects that use the whole
-   * group.
+   * Returns the group to which an item belongs, such as the environments of one app. An object that uses a whole group
+   * is reconciled when any item of the group changes.
    */
   groupOf?(item: Item): string | undefined;
   /**
@@ -114,8 +114,8 @@ export interface Read<Item = unknown> {
 }
 
 /**
- * Returns an id that stands for a whole group of items in a list. It differs from the ids of all items, because it
- * contains a space, which no id of the service does.
+ * Returns an id that stands for a whole group of items in a list. It contains a space, and no id of the service does,
+ * so it differs from the ids of all items.
  */
 export function groupId(group: string): string {
   return `group ${group}`;
@@ -124,7 +124,7 @@ export function groupId(group: string): string {
 /** The result of a complete read of a list: every page arrived and none was refused. */
 export interface Snapshot<Item = unknown> {
   readonly items: ReadonlyMap<string, Item>;
-  /** Monotonic time before the first request of the list was sent. */
+  /** Monotonic time right before the first request of the list was sent. */
   readonly begunAt: number;
   /** The time on the service's own clock when the read of the list began, if known. */
   readonly dateMs: number | undefined;
@@ -145,19 +145,18 @@ export interface SendOptions {
    * "On call"`. Undefined for a read.
    */
   readonly call?: { readonly object: string; readonly words: string };
-  /**
-   * Monotonic time at which the call stops waiting for its response, if this is earlier than the transport's own time
-   * limit.
-   */
+  /** Monotonic time at which the call stops waiting for its response. The transport's own time limit still applies. */
   readonly deadline?: number;
   /**
-   * Called in the same tick of the event loop in which the request is sent. If this function returns a reason against
-   * it, the request is not sent, and the outcome is `notSent`.
+   * Called in the same tick of the event loop in which the request is sent. If this function returns a reason, the
+   * request is not sent, and the outcome is `notSent`.
    */
   readonly mayDispatch: () => string | undefined;
 }
 
-/** The state of an account's credential: if the service refuses or throttles it, and how it is used. */
+/**
+ * The state of a connection: whether the service refuses or throttles its credential, and how many requests are sent.
+ */
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /**
@@ -167,7 +166,7 @@ interface ServiceHealth {
   readonly throttledUntil: number | undefined;
   /**
    * Monotonic time until which fewer requests are sent than the request budget allows, because the service asked to
-   * slow down. It is not before `throttledUntil`.
+   * slow down. Never earlier than `throttledUntil`.
    */
   readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;
@@ -187,7 +186,7 @@ export interface Service {
   readonly accountId: string;
   /** Returns the result of the last complete read of a list; undefined before the first one. */
   snapshot<Item>(read: Read<Item>): Snapshot<Item> | undefined;
-  /** Returns why the list cannot be refreshed now; undefined if the last read of the list was complete. */
+  /** Returns why the list cannot be read now; undefined if its last read was complete. */
   problem(read: Read): ReadProblem | undefined;
   /**
    * Requests a read of a list that begins at the time `since` (monotonic) or later. One read serves all objects that
@@ -204,8 +203,8 @@ export interface Service {
    */
   announce(urgency: Urgency): () => void;
   /**
-   * Sends a request. If a deadline is given and the service throttles the request, it is sent once more after the pause,
-   * unless the pause is long or the deadline comes first.
+   * Sends a request. With a deadline, a request that the service throttles is sent a second time after the pause. It is
+   * not sent again if the pause is long or ends after the deadline.
    */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
@@ -246,8 +245,8 @@ export type ListListener = (event: {
 }) => void;
 
 /**
- * Called when the service answers any request of this credential with 425 or 429, because it wants fewer requests.
- * `health()` of the service then says until when all requests wait.
+ * Called when the service answers a request with this credential with 425 or 429, which asks for fewer requests.
+ * `health()` of `service` then says until when all requests wait.
  */
 export type ThrottleListener = (service: Service) => void;
 
@@ -290,8 +289,8 @@ export interface KubeObject {
   readonly spec?: unknown;
   readonly status?: unknown;
   /**
-   * The message for status which says that the spec is too large; undefined if it is not. Of a spec that is too large, the
-   * operator keeps only `accountRef`.
+   * Set only if the spec is too large: the message for status that says so. Of such a spec, the operator keeps only
+   * `accountRef`.
    */
   readonly tooLarge?: string;
   readonly [key: string]: unknown;
@@ -335,7 +334,7 @@ export type WatchEvent =
 /** The time that the API server gave in its last response. */
 export interface ServerDate {
   readonly dateMs: number;
-  /** Monotonic time at which the response with this date arrived. */
+  /** Monotonic time at which that response arrived. */
   readonly seenAt: number;
 }
 
@@ -418,7 +417,10 @@ export const finalizer = 'apphosting.dev/hosting';
 export interface ObjectWriter {
   /** Reads the object from the API server, not from a cache. */
   readLive(object: KubeObject): Promise<KubeObject | undefined>;
-  /** Writes the whole status, with uid and resourceVersion. */
+  /**
+   * Replaces the whole status, with uid and resourceVersion, so that the write fails if somebody else wrote the object
+   * first.
+   */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
    * Writes a status that must not be lost, since it contains an id. After a conflict, `render` gets the newest version
@@ -441,7 +443,7 @@ export interface Troubles {
   failed(who: string, error: KubeError): boolean;
   /**
    * Records that a request for this object or watch has succeeded, or that the object is gone. An outage of Kubernetes
-   * ends when this was recorded for everything that failed during the outage.
+   * ends when this has been recorded for every object and watch with a failed request during the outage.
    */
   went(who: string): void;
 }

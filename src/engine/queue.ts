@@ -15,8 +15,8 @@ import { type Clock, type Entropy, retryPauseMs } from '../base/time.ts';
 import { KubeError, type Log, type Metrics, type Troubles } from './ports.ts';
 
 /**
- * The urgency with which the key of an object waits in the queue: keys with the lowest number go first. Only `begun`
- * and `initial` are not in strict order. They share one lane of the queue, in which namespaces take turns.
+ * The urgency with which the key of an object waits in the queue: keys with the lowest number go first. There is one
+ * exception: `begun` and `initial` share one lane of the queue, in which namespaces take turns.
  */
 export const urgencies = { deletion: 0, edit: 1, change: 2, begun: 3, initial: 4, resync: 5 } as const;
 export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
@@ -33,9 +33,9 @@ export interface QueuePlace {
 type Keys = Record<'begun' | 'others', Set<string>>;
 
 /**
- * A lane of the queue: the waiting keys of one urgency. Namespaces take turns, and so do the accounts within a
- * namespace. Among the keys of one account, objects whose creation has begun go before new objects; otherwise the key
- * that was added first goes first.
+ * A lane of the queue: the waiting keys of one urgency, or of `begun` and `initial` together. Namespaces take turns,
+ * and so do the accounts within a namespace. Among the keys of one account, objects whose creation has begun go before
+ * new objects; otherwise the key that was added first goes first.
  */
 class FairLane {
   /** The waiting keys, grouped by namespace and then by account. */
@@ -71,7 +71,7 @@ class FairLane {
         const [key] = keys.begun.size > 0 ? keys.begun : keys.others;
         if (key === undefined) continue;
         this.remove({ namespace, account }, key);
-        // Move this account and namespace to the end, so that the others go first next time.
+        // Move this account and this namespace to the end, so that other accounts and namespaces go first next time.
         if (accounts.delete(account)) accounts.set(account, keys);
         if (this.#groups.delete(namespace)) this.#groups.set(namespace, accounts);
         return key;
@@ -244,8 +244,8 @@ export class WorkQueue {
 
 /**
  * Returns the lane of the queue in which keys of this urgency wait. Objects whose creation has begun (`begun`) share
- * the lane of new objects (`initial`), in which namespaces take turns. In a lane of their own, those of one namespace
- * could delay the new objects of all others.
+ * the lane of new objects (`initial`), in which namespaces take turns. In a lane of their own, the begun objects of one
+ * namespace would delay the new objects of all other namespaces.
  */
 function laneOf(urgency: QueueUrgency): QueueUrgency {
   return urgency === urgencies.begun ? urgencies.initial : urgency;
@@ -269,15 +269,15 @@ export type Ended =
   /** The last call of the object failed. It will be sent again after a pause. */
   | { readonly is: 'failing'; readonly againInMs: number }
   /**
-   * Somebody else wrote the object first; the watch will deliver that write. Or another object has reserved the name in
-   * the service that this one wanted to use.
+   * Somebody else wrote the object first, and the watch will deliver that write. Or another object has reserved the
+   * name in the service that this object needs.
    */
   | { readonly is: 'overtaken' }
   /** The reconcile reports nothing, so status stays as it is. The key is enqueued again after `againInMs`. */
   | { readonly is: 'quiet'; readonly againInMs: number }
   /**
-   * Only values that status copies from the service have changed. Objects of the account that wait for a worker go
-   * first, and status is written later.
+   * Only values that status copies from the service have changed. They are written to status later, because other
+   * objects of the account wait for a worker.
    */
   | { readonly is: 'later' }
   | { readonly is: 'gone' };
@@ -309,8 +309,8 @@ export class Workers {
   #free = 0;
   #taking: Promise<void> = Promise.resolve();
   /**
-   * The text of the last error of each object whose last reconcile failed. Errors of an outage of Kubernetes that
-   * concerns all objects do not count: the text is empty if there were only such errors.
+   * The last error of each object whose last reconcile failed, as text. The errors of an outage of Kubernetes, which
+   * concerns all objects, are not stored here. If an object had only such errors, its text is empty.
    */
   readonly #thrown = new Map<string, string>();
 
@@ -383,7 +383,7 @@ export class Workers {
     const startedAt = clock.monotonic();
     try {
       const ended = await reconcile(key);
-      // A reconcile that ended as `quiet` may have sent no request to Kubernetes, so it does not prove that an outage
+      // A reconcile with the result `quiet` may have sent no request to Kubernetes, so it does not prove that an outage
       // of Kubernetes is over.
       if (ended.is !== 'quiet') this.went(key);
       metrics.count('apphosting_reconciles_total', { kind, result: ended.is });

@@ -139,8 +139,8 @@ export class Reconciler {
   }
 
   /**
-   * A new object does not report at once that something is missing, because usually the same `kubectl apply` creates it
-   * a moment later. Returns how much longer the object waits before it reports that; zero or less if it does not wait.
+   * Returns how much longer a new object waits before it reports that something is missing; zero or less if it does not
+   * wait. It waits because usually the same `kubectl apply` creates the missing object a moment later.
    */
   #patienceMs({ status, inProcess }: ReconcileContext, verdict: Verdict): number {
     const { newSince } = inProcess;
@@ -177,8 +177,8 @@ export class Reconciler {
   }
 
   /**
-   * Opens the connection of a paused account and lets other objects use it if the account was Ready before. Without
-   * this, they could not use the account after a restart of the operator.
+   * Opens the connection of a paused account, so that other objects can use the account after a restart of the
+   * operator. They may use it only if the account was Ready before.
    */
   async #serve(account: Stored): Promise<void> {
     const gathered = await gather(account, this.#parts);
@@ -188,15 +188,16 @@ export class Reconciler {
   }
 
   /**
-   * Finds out whether a call with an unknown outcome was carried out. Used for an object for which nothing may be sent
-   * now, for example because it is paused: this function only reads the service. Other objects wait for the outcome.
-   * The finalizer stays.
+   * Finds out whether a call with an unknown outcome was carried out, because other objects may wait for the outcome.
+   * Used for an object for which nothing may be sent now, for example because the object is paused: this function only
+   * reads the service. It does not remove the finalizer.
    *
-   * The journal entry of a create call is removed when the created object is found, whose id is then stored, or when it
-   * is proved that nothing was created. The journal entry of a change is removed when a read shows which values the
-   * service has.
+   * Removes the journal entry of a create call when a read shows the created object, and stores the id of that object.
+   * Also removes the entry when it is proved that nothing was created. Removes the journal entry of a change when a
+   * read shows which values the service has.
    *
-   * Returns the pause before the next look. A read that was requested here may cause a reconcile earlier.
+   * Returns the pause before the next reconcile. When a read that was requested here ends, the object is reconciled
+   * earlier.
    *
    * Why: docs/design/at-most-once.md#look-for-the-effect-of-a-lost-call-even-while-nothing-may-be-sent
    */
@@ -211,8 +212,7 @@ export class Reconciler {
       // Hide failed reads from the kind, so that it requests the reads again instead of reporting the failure.
       view.problem = () => undefined;
       const pass = buildPass(context, view, account, gathered);
-      // A deletion that has to wait has not begun in the service. So let the kind decide as if the object were not
-      // being deleted.
+      // Nothing may be deleted now. So let the kind decide as if the object were not being deleted.
       const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
       forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
@@ -239,8 +239,8 @@ const nothingShown: View = {
 };
 
 /**
- * Removes the journal entry of a create call that is known to have created nothing. Other objects wait until the entry
- * is gone. This function does not repeat the create call.
+ * Removes the journal entry of a create call that has created nothing, because other objects wait until the entry is
+ * gone. The call has created nothing if the kind now decides to send it anew. Nothing is sent here.
  */
 function forgetLost(context: ReconcileContext, step: Step): void {
   const isNewAttempt = step.is === 'call' && step.call.journal?.create !== undefined && step.call.resumes !== true;
@@ -260,12 +260,12 @@ const mostSteps = 16;
 /** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
 /**
- * A reconcile that waits for a read reports this in status only after this time. Until then, the read may simply wait
- * in the operator's own queue.
+ * A reconcile that waits for a read reports the wait in status only after this time. A shorter wait is usual, because
+ * the read has to wait for the request budget.
  */
 const silentReadMs = 45_000;
 
-/** The result of one step. If it is undefined, the kind decides its next step; otherwise the reconcile ends with it. */
+/** How the reconcile ends after a step; undefined if the kind decides on another step. */
 type Next = Promise<Ended | undefined>;
 
 /** Takes steps until a step ends the reconcile. */
@@ -278,8 +278,8 @@ async function takeSteps(context: ReconcileContext, gathered: Gathered): Promise
     const pass = buildPass(context, view, parts.accounts.view(gathered.opened), gathered);
     const step = context.stored.kind.step(pass);
     parts.subscriptions.replace(context.stored.key, service, view.looked);
-    // A list that began before the operator's own write looks as if somebody had reverted the write. So reconcile again
-    // after the next list.
+    // If the read of a list began before the operator's own write, the list looks as if somebody had reverted the
+    // write. So reconcile again after the next read of the list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, service, read);
     // Keep the notes of this step (times and counts) for the next step. The notes of a call are kept only once the call
@@ -303,9 +303,9 @@ function prepare(context: ReconcileContext, gathered: Gathered): void {
   const isLeaving = object.metadata.deletionTimestamp !== undefined;
   const blockers = isLeaving ? usersOf(parts, stored) : [];
   inProcess.noteCircumstances(object, gathered.opened, gathered.referred, blockers);
-  // While an object is paused or something that it needs is missing, it does not read the service. So start with new
-  // reads. Also forget an earlier read that did not find the object, because only two consecutive reads of that kind
-  // prove that the object is gone.
+  // The last reconcile, if there was one, did not read the service, for example because the object was paused. So do
+  // not use reads that were requested before. Also forget an earlier read that did not contain the object, because only
+  // two consecutive reads without the object prove that it is gone.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
     const isProved = inProcess.notes['provedGone'] !== undefined;
@@ -337,13 +337,13 @@ async function act(context: ReconcileContext, pass: LivePass, step: Step): Next 
 }
 
 /**
- * Goes on to the next step. If the resource no longer manages an object that stays in the service, first publishes an
- * event about that object and writes status.
+ * Goes on to the next step. If an object of the service stays but no longer belongs to the resource (`stays` says
+ * which), first publishes an event about it and writes status.
  */
 async function goOn(context: ReconcileContext, pass: LivePass, stays: string | undefined): Next {
   if (stays !== undefined) {
-    // Publish the event before status is written. If the process ended after the write, or did not get its response,
-    // the next reconcile would find nothing left to do, and an event after the write would never be published.
+    // Publish the event before status is written. If the operator ended right after the write, or if the response to
+    // the write were lost, the next reconcile would find nothing left to do, and nobody would publish the event.
     publishRetained(context.parts, context.stored, stays);
     if (!(await context.write())) return { is: 'overtaken' };
   }

@@ -135,8 +135,8 @@ export class Accounts {
     if (known !== undefined && known.fingerprint === fingerprint) {
       return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
     }
-    // Open the new connection before closing the old one. Connections with the same token share what is known of a pause
-    // that the service asked for, and this is forgotten when the last of them is closed.
+    // Open the new connection before closing the old one. If both use the same token, the new connection takes over a
+    // pause that the service asked for. Once no connection with the token is open, the pause is forgotten.
     const service = await this.#openPinned(stored, settings);
     if ('reason' in service) return service;
     const dangerous = this.#openDangerous(special);
@@ -176,7 +176,7 @@ export class Accounts {
     await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
-  /** Builds the view of an account: all that the code of the kinds sees of the account when it decides. */
+  /** Builds the view of an account: everything that a kind knows of the account when the kind decides on a step. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour, throttledUntil = 0 } = service.health();
@@ -197,8 +197,8 @@ export class Accounts {
 
   /**
    * Returns how much longer the service wants requests of this account to pause (`throttledMs`), and how much longer
-   * they are sent at a lower rate (`slowedMs`). If the account has two credentials, returns the longer time of the two,
-   * although a pause stops only the requests with its own credential.
+   * they are sent at a lower rate (`slowedMs`). If the account has two credentials, each value is the longer of the
+   * two. A pause of one credential does not stop the requests with the other one.
    */
   slowdown(opened: OpenAccount): Pick<AccountView, 'throttledMs' | 'slowedMs'> {
     const now = this.#options.clock.monotonic();
@@ -209,8 +209,8 @@ export class Accounts {
   }
 
   /**
-   * Builds the view that the code of the kinds gets of an account that cannot be used. Endpoint and account id are
-   * those to which the resource is bound.
+   * Builds the view of an account that cannot be used, for the decision of a kind. The view has the endpoint and the
+   * account id to which the resource is bound.
    */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
@@ -431,7 +431,10 @@ interface AllowedNamespaces {
 
 type NamespaceLabels = Readonly<Record<string, string>>;
 
-/** True when a namespace may use the account. By default no namespace may, and a selector needs the labels of the namespace. */
+/**
+ * True when a namespace may use the account. By default no namespace may. A selector selects no namespace whose labels
+ * are unknown.
+ */
 function isAllowed(allowed: AllowedNamespaces | undefined, name: string, labels: NamespaceLabels | undefined): boolean {
   if (allowed?.names?.includes(name) === true) return true;
   if (allowed?.selector === undefined || labels === undefined) return false;

@@ -103,9 +103,9 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues an account so that it counts the resources that use it again. Called after such a resource was created or
-   * deleted, or has changed its `CountGroup`. An account that is being deleted is enqueued at once. Any other account is
-   * enqueued after a delay, so that many changes cause only one count.
+   * Enqueues an account, whose reconcile counts the resources that use the account. Called after one of these resources
+   * was created or deleted, or has changed its `CountGroup`. An account that is being deleted is enqueued at once. Any
+   * other account is enqueued after a delay, so that many changes cause only one count.
    */
   recount(account: string, groups: readonly (CountGroup | undefined)[]): void {
     const { objects, queue } = this.#parts;
@@ -117,9 +117,9 @@ export class AccountGate {
   }
 
   /**
-   * Enqueues the account of this connection, because its credential got a 429 or 425, so that the account's status
-   * mentions the throttling: at once for the first such response, after a delay for further ones. Called for each account
-   * that uses the credential.
+   * Enqueues the account of this connection, so that the account's status mentions the throttling. Called for each
+   * account that uses a credential when the service answers a request with that credential with 429 or 425. If status
+   * mentions the throttling already, the account is enqueued after a delay, otherwise at once.
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
@@ -141,8 +141,8 @@ export class AccountGate {
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
-    // Usually the list contains every owned object, and none was missing from it before. Then a freeze neither begins
-    // nor ends.
+    // In the usual case, the list contains every owned object, and none was missing from it before. Then nothing
+    // changes for the account.
     const showsAll = [...users.uses.values()].every(({ ids }) => ids.every((id) => items.has(id)));
     if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
@@ -159,8 +159,8 @@ export class AccountGate {
   }
 
   /**
-   * Returns a resource, and whether its object is missing from the list. Returns an empty array if the list proves
-   * nothing about the resource's object, for example because the resource is being deleted.
+   * Returns whether the object that a resource owns is missing from the list. Returns an empty array if the list proves
+   * nothing about this object, for example because the resource is being deleted.
    */
   #owned(
     object: string,

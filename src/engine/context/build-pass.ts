@@ -43,9 +43,10 @@ export function buildPass<Seen extends View>(
   const { clock, accounts, key, settings } = parts;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
-  // `newSince` is the time at which this process first saw the object. With it the kind may assume that no create call was
-  // sent for the object before. That is not certain after a take-over (the previous leader did not release its lease, or the
-  // cluster was restored from a backup). So leave `newSince` out if the object was first seen before the take-over was over.
+  // `newSince` is the time at which this process first saw the object. From it the kind concludes that no create call
+  // was sent for the object before that time. After a take-over (the previous leader did not release its lease, or the
+  // cluster was restored from a backup), a create call may have been sent earlier. So leave `newSince` out if this
+  // process first saw the object before the end of the take-over.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),
@@ -102,8 +103,8 @@ function lifecycleIn(spec: unknown): Partial<Pick<Lifecycle, 'managementPolicy' 
 }
 
 /**
- * Everything that an object needs from outside: its open account, and the Secrets, ConfigMaps and objects that its spec
- * names.
+ * Everything that an object needs from outside: its account with an open connection, and the Secrets, ConfigMaps and
+ * objects that its spec names.
  */
 export interface Gathered {
   readonly opened: OpenAccount;
@@ -129,8 +130,8 @@ interface Unready {
 
 /**
  * Gathers everything that the reconcile of an object needs, or returns what is missing. A deletion needs no Secrets or
- * ConfigMaps, and only those referred objects that still exist. If `to` is `look`, only the account is required, and
- * everything else is optional.
+ * ConfigMaps, and only those referred objects that still exist. If `to` is `look`, for a reconcile that only reads the
+ * service, only a missing account counts as missing.
  */
 export async function gather(
   stored: Stored,
@@ -186,8 +187,8 @@ async function openedOf(stored: Stored, sources: EngineParts): Promise<OpenAccou
 }
 
 function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | undefined {
-  // While an account is paused, its conditions do not change, so they cannot say why the account is closed. So the
-  // conditions of this object say why.
+  // The conditions of a paused account do not change, so they do not say why the account has no connection. The
+  // conditions of the resource that uses the account say it instead.
   if (closed !== undefined && account.object.metadata.annotations?.[annotations.paused] === 'true')
     return unready(`${storedInWords(account)} is paused, and the operator is not connected to it: ${closed.message}`)
       .verdict;
@@ -198,8 +199,8 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
 }
 
 /**
- * Returns a verdict if the object's account now has a different endpoint or id than before. A new endpoint that the
- * account's owner has accepted is no problem.
+ * Returns a verdict if the object's account now has a different endpoint or account id than the object is bound to. A
+ * new endpoint that the account's owner has accepted gives no verdict, except for a one-time request.
  */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;
@@ -218,7 +219,8 @@ function unready(message: string): { readonly verdict: Verdict } {
 
 /**
  * Returns the objects that a spec refers to, or a verdict that says what is wrong with one of them. Returns undefined
- * while one of them is still being created; this object is reconciled again when that creation has ended.
+ * while one of them is still being created. When that creation has ended, the object with this spec is reconciled
+ * again.
  */
 function referencesOf(
   stored: Stored,
@@ -326,7 +328,8 @@ function claiming({ objects, accounts }: AccountParts, stored: Stored, kind: str
 }
 
 /**
- * Returns the resources of a kind that use the same account of the service, even through a different account resource.
+ * Returns all resources of a kind that use the same account of the service as this object, even if they use it through
+ * a different account resource.
  */
 function inAccount({ objects, accounts }: AccountParts, stored: Stored, kind: string): readonly Related[] {
   const mine = accounts.opened(stored.account)?.service;

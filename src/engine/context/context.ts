@@ -175,9 +175,10 @@ export class ReconcileContext {
   }
 
   /**
-   * Returns the status to write over the newest status of the object, which somebody else may have written; undefined if
-   * the newest status must stay. It stays if the object was recreated. It also stays if its journal differs from the one
-   * that this process knows, unless the status was wiped: then it has neither an id nor a journal.
+   * Returns the status to write over the newest status of the object, which somebody else may have written; undefined
+   * if the newest status must stay. It stays if the object was recreated. It also stays if its journal differs from the
+   * one that this process knows. An exception is a status that somebody has wiped, so that it has neither an id nor a
+   * journal: it is written over.
    */
   #onNewest(newest: KubeObject, render: (object: KubeObject) => object): object | undefined {
     const { kind, status: before } = this.stored;

@@ -12,7 +12,9 @@ import type { KubeObject, Outcome } from '../ports.ts';
 import type { EngineParts } from './parts.ts';
 import { isoSeconds } from '../../base/time.ts';
 
-/** An object that waits usually gets a Normal event. For these reasons it gets a Warning event. */
+/**
+ * The condition reasons with which a waiting object gets a Warning event. With any other reason it gets a Normal event.
+ */
 const warnings: ReadonlySet<string> = new Set<Reason>(['VisibilityLost', 'DeletionBlocked']);
 
 /**
@@ -62,7 +64,7 @@ export function publishCall(
   const tell = (type: 'Normal' | 'Warning', { reason, note }: Told): void =>
     events.record({ regarding: object, type, reason, action: reason, note: shown(note) });
   metrics.count('apphosting_calls_total', { kind, endpoint, outcome: outcome.is });
-  // Log a call that was not carried out at debug level only, because status gives the reason.
+  // A call with the outcome `notSent` or `notExecuted` is logged only at debug level, because status gives the reason.
   const isNews = outcome.is !== 'notSent' && outcome.is !== 'notExecuted';
   log[isNews ? 'info' : 'debug'](
     { kind, namespace: metadata.namespace, name: metadata.name, endpoint, outcome: outcome.is },
@@ -94,8 +96,8 @@ export function publishRetained(
 // Why: docs/design/ownership.md#a-resource-can-always-be-deleted-without-its-object
 
 /**
- * Reasons for which the operator cannot delete an object from the service. If the service refuses because something
- * uses or protects the object, the reason is DeletionBlocked, which is not among them.
+ * The condition reasons with which the operator cannot delete an object from the service. They do not include
+ * DeletionBlocked: then the service refuses, because something uses or protects the object.
  */
 const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
   'AccountNotReady',
@@ -106,8 +108,9 @@ const outOfReach: ReadonlySet<Reason> = new Set<Reason>([
 ]);
 
 /**
- * Returns the step that removes the finalizer of a deleted object without a call to the service: for an account that no
- * resource uses, or for a resource with the annotation `on-delete: Retain`. Returns undefined for all other objects.
+ * Returns the step that removes the finalizer of an object that is being deleted, without a call to the service: for an
+ * account that no resource uses, or for a resource with the annotation `on-delete: Retain`. Returns undefined for all
+ * other objects.
  */
 export function releasedWithoutCall(
   { object, kind }: Stored,
@@ -242,7 +245,7 @@ export function sameHeadline(before: readonly Condition[], after: readonly Condi
 /**
  * Returns the conditions that only this kind has. Each condition comes from the verdict if the verdict contains it, and
  * otherwise from the read of the service (from the earlier status if nothing was read). A condition that the kind
- * always has is `Unknown` if it comes from none of them.
+ * always has but that comes from none of these sources is `Unknown`.
  */
 export function ownConditions(
   kind: AnyKind,
@@ -257,9 +260,9 @@ export function ownConditions(
 }
 
 /**
- * Returns the conditions that only this kind has, for an object that could not be read from the service. While a read
- * or the outcome of a call is awaited, all of them stay as they were. Otherwise those that the kind lists in `fleeting`
- * become Unknown.
+ * Returns the conditions that only this kind has, from the earlier status of an object that could not be read from the
+ * service. They stay as they were while a read or the outcome of a call is awaited. Otherwise those that the kind lists
+ * in `fleeting` become Unknown, and the rest stay as they were.
  */
 function keptConditions(
   kind: AnyKind,

@@ -79,8 +79,8 @@ export class InProcess {
   /** Monotonic time at which the object first asked for the read that it now waits for. */
   askedAt: number | undefined;
   /**
-   * Monotonic time at which this process first saw the object. Becomes undefined as soon as this process begins a call
-   * or reports a result for the object.
+   * Monotonic time at which this process first saw the object. Becomes undefined as soon as this process makes a call
+   * for the object or reports a result of its reconcile.
    */
   newSince: number | undefined;
   /**
@@ -92,7 +92,7 @@ export class InProcess {
    * The newest call that failed or was refused. Such a call is not repeated at every reconcile, but only after a pause.
    */
   failedCall: FailedCall | undefined;
-  /** The number of consecutive failed calls of the object. */
+  /** The number of consecutive calls of the object that failed or were refused. */
   failures = 0;
   /** Monotonic time at which a change in the service was first seen that is not in status yet. */
   newsSince: number | undefined;
@@ -103,8 +103,8 @@ export class InProcess {
   /** The ownership mark of the object, with the account for which the mark was computed. */
   #mark: { readonly where: string; readonly text: string } | undefined;
   /**
-   * A string made of everything, apart from the request itself, that may affect whether a retry of the failed call
-   * succeeds. When this string changes, the backoff ends. See `noteCircumstances`.
+   * Everything that may affect whether a retry of the failed call succeeds, except the request itself, as one string.
+   * When this string changes, the backoff ends. See `noteCircumstances`.
    */
   #circumstances: string | undefined;
   #corrections: readonly Correction[] = [];
@@ -125,9 +125,9 @@ export class InProcess {
   }
 
   /**
-   * An object counts as gone only after two consecutive reads without it. After the first such read, a note says that
-   * the object was not found. This function removes the note if a newer read contains the object. A resource with
-   * several objects in the service has one such note for each of them, under the object's id.
+   * Removes the note that an object was not found, if a newer read contains the object. Such a note is made after a
+   * read without the object; the object counts as gone only after a second such read in a row. A resource with several
+   * objects in the service has one note for each of them, under the object's id.
    */
   noteShown(id: string | undefined, view: RecordingView): void {
     for (const [name, at] of Object.entries(this.notes)) {
@@ -140,7 +140,7 @@ export class InProcess {
 
   /**
    * Returns the moment at which this process first reconciled the object with this journal entry; the present moment if
-   * there is no entry. A standby does not reconcile, so this time begins only when it becomes the leader.
+   * there is no entry. A standby does not reconcile, so in a new leader this moment comes after it became the leader.
    */
   journalSeen(entry: JournalEntry | undefined, now: Moment): Moment {
     if (entry === undefined) {
@@ -178,9 +178,9 @@ export class InProcess {
   }
 
   /**
-   * A field that the operator had to correct too often is left as it is. Returns the corrections that count: those of
-   * the last ten minutes under this generation of the spec. Once the operator has stopped correcting, older ones count
-   * too, so that it does not start again after some time alone.
+   * Returns the corrections that count against the limit for contested fields: those of the last ten minutes under this
+   * generation of the spec. While contested fields are left as they are, older corrections count too, so that the
+   * operator does not resume correcting after some time alone.
    */
   #counted(generation: number, now: number): readonly Correction[] {
     const isLeft = this.#contestedIn === generation;
@@ -198,8 +198,8 @@ export class InProcess {
   }
 
   /**
-   * Called when the object in the service equals the spec. From now on the operator corrects contested fields again,
-   * which are fields that somebody else kept changing.
+   * Called when the object in the service equals the spec. From then on the operator corrects contested fields again
+   * (fields that somebody else kept changing).
    */
   noteEqual(): void {
     if (this.#contestedIn !== undefined) this.endContest();
@@ -224,24 +224,25 @@ export class InProcess {
   // objects that block its deletion. The pause after a failure also ends when the service can be read again. If the
   // service refused a call because a name is taken, the pause also ends when the name becomes free.
   //
-  // All of this is in memory only: if the memory is lost, the call is tried once more than necessary.
+  // All of this is remembered only by this process: after a restart, the call is tried once more than necessary.
   //
   // Why: docs/design/at-most-once.md#only-the-failed-call-waits-not-its-resource
 
   /**
-   * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one that the verdict asks
-   * for, or else ten minutes. After a failure, the pause grows with each failure or refusal in a row, up to five
-   * minutes; if the verdict asks for a longer pause, that one applies.
+   * Starts the backoff of a call, and returns the pause. After a refusal, the pause is the one in the verdict, or ten
+   * minutes if the verdict contains none. After a failure, the pause grows with each failure or refusal in a row, up to
+   * five minutes; a longer pause in the verdict takes precedence.
    */
   backOff({ verdict: said, isNo, ...failedCall }: Omit<FailedCall, 'until'>, entropy: Entropy): number {
     const wishMs = said.is === 'wait' ? said.retryInMs : undefined;
     const pauseMs = isNo ? (wishMs ?? refusedForMs) : Math.max(retryPauseMs(this.failures, entropy), wishMs ?? 0);
     // Each reconcile during the pause reports this verdict again. If the first verdict removed the journal entry, each
-    // repetition removes it again. The other values in `remember` were stored the first time.
+    // repetition removes it again. The repetitions need no other values from `remember`, because those are stored
+    // already.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // Each reconcile during the pause also stores the notes of a refusal again (times and counts for the next step),
-    // because other steps may have replaced them.
+    // Each reconcile during the pause after a refusal also stores the notes of the verdict again (times and counts for
+    // the next step), because other steps may have replaced them.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
@@ -264,8 +265,8 @@ export class InProcess {
     if (failedCall === undefined || (failedCall.fingerprint ?? fingerprint) !== fingerprint || now >= failedCall.until)
       return undefined;
     if ((forced?.since ?? failedCall.at) > failedCall.at) return undefined;
-    // The fingerprint was undefined until now if the response to the failed call contained an id, because the next request
-    // contains that id. That next request is known now and has to wait too, so store its fingerprint.
+    // If the response to the failed call contained an id, the request that has to wait was not known until now. So
+    // store its fingerprint.
     this.failedCall = { ...failedCall, fingerprint };
     return failedCall;
   }
@@ -345,7 +346,7 @@ interface ReadUse {
   all: boolean;
 }
 
-/** Which lists and items of the service one reconcile used, by the key of the list. */
+/** The lists and items of the service that one reconcile used, by the key of the list. */
 type UsedReads = Map<string, ReadUse & { readonly read: Read }>;
 
 interface Followed {
@@ -400,7 +401,10 @@ export class RecordingView implements View {
     return old.map(({ read }) => read.key);
   }
 
-  /** Returns the rate-limited reads that this reconcile used and that have neither succeeded nor failed since `at`. */
+  /**
+   * Returns the rate-limited reads of this reconcile that have to be awaited. A read is no longer awaited when it has
+   * succeeded and began at the time `at` or later, or when it failed at that time or later.
+   */
   rateLimitedBefore(at: number): readonly Read[] {
     const limited = [...this.looked.values()].map(({ read }) => read).filter(({ pace }) => pace === 'rateLimited');
     return limited.filter((read) => {
@@ -409,7 +413,7 @@ export class RecordingView implements View {
     });
   }
 
-  /** True when one of the lists that this reconcile used contains this id and was requested after `at`. */
+  /** True when one of the lists that this reconcile used contains this id and its read began after `at`. */
   shownAfter(at: number, id: string): boolean {
     return [...this.looked.values()].some(({ read }) => {
       const snapshot = this.service.snapshot(read);
@@ -446,7 +450,7 @@ function following(known: Followed | undefined, service: Service, read: Read): F
 export class Subscriptions {
   readonly #byService = new Map<Service, Map<string, Followed>>();
   readonly #byObject = new Map<string, { readonly service: Service; readonly reads: readonly string[] }>();
-  /** The objects that wait for the next read of a list, by service and by key of the list. */
+  /** The objects that wait for the next read of a list, by connection to the service and by key of the list. */
   readonly #asking = new WeakMap<Service, Map<string, Set<string>>>();
 
   /** Subscribes an object to exactly the lists and items that its newest reconcile used. */

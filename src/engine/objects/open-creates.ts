@@ -62,8 +62,8 @@ export class OpenCreates {
   }
 
   /**
-   * Keeps the reservation of a name when its Kubernetes object is gone, because the create call may still arrive at the
-   * service.
+   * Keeps a name reserved when the Kubernetes object that reserved it is gone, because the create call may still arrive
+   * at the service.
    */
   noteGone(stored: Stored): void {
     const { journal } = stored.status.memory;
@@ -82,7 +82,7 @@ export class OpenCreates {
       if (until === Number.POSITIVE_INFINITY) return usualHolder;
       const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
       const { kind, ...meta } = partsOfKey(key);
-      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (an object no longer watched)`;
+      if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (deleted, or no longer watched)`;
     }
     const holder = this.#objects.indexedBy(wanted).find((other) => {
       const { journal } = other.status.memory;
@@ -124,8 +124,9 @@ export class OpenCreates {
 }
 
 /**
- * Messages use these words for the object that has reserved a name, unless that object is stuck. If messages contained
- * its name, each new reservation would change the status of all objects that wait.
+ * Messages of objects that wait for a name use these words for the object that has reserved the name, as long as the
+ * creation of that object goes on as usual. If messages named that object, each new reservation would change the status
+ * of all objects that wait.
  */
 const usualHolder = 'another resource';
 
@@ -159,8 +160,8 @@ function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string
  */
 export class ExclusiveLocks {
   /**
-   * For each lock: who took it last, and when that object released it. Entries are never removed, because there are
-   * only a few: one for each environment or app that somebody deploys.
+   * For each lock: which object took it last, and when that object released it. Entries are never removed, because
+   * there are only a few: one for each environment or app that somebody deploys.
    */
   readonly #uses = new Map<string, { readonly by: string; readonly endedAt: number | undefined }>();
 

@@ -88,7 +88,10 @@ export const indexKey = {
   create: (collection: string, name: string) => `create:${collection}/${name}`,
 } as const;
 
-/** Returns the object key of a resource from the index key of that resource; undefined for any other index key. */
+/**
+ * Returns the key of the resource that an index key stands for; undefined if the index key does not stand for a
+ * resource.
+ */
 export function referredKey(name: string): string | undefined {
   return name.startsWith('object:') ? name.slice('object:'.length) : undefined;
 }
@@ -328,14 +331,14 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 const mostCuts = 20;
 
 /**
- * The status fields of every kind that only people read; they may be cut. The engine reads the other fields back, so
- * they are never cut.
+ * The fields of every status that are cut to the lengths in the schema. The kind's own fields are cut too. Other
+ * fields, such as the id and the journal, are never cut.
  */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
- * Renders the whole status without undefined fields. A field that only people read is cut if it is longer than the
- * schema allows. The status field `truncated` names each list that was cut.
+ * Renders the whole status without undefined fields. Cuts conditions, lists and the kind's own fields that are longer
+ * than the schema allows. The status field `truncated` names each list that was cut.
  */
 export function renderStatus(
   kind: AnyKind,

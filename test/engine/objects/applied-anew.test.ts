@@ -38,7 +38,7 @@ describe.each(Object.keys(made) as (keyof typeof made)[])('a %s that left what i
 
       expect(held).toEqual([
         'False/CreateInProgress',
-        expect.stringContaining(`${kind} team/first (an object no longer watched)`),
+        expect.stringContaining(`${kind} team/first (deleted, or no longer watched)`),
       ]);
       expect([conditionOf(world, kind, name), await created(world)]).toEqual(['False/AlreadyExists', commits]);
     },
