@@ -39,7 +39,7 @@ import type { Json } from '../base/json.ts';
 
 /** The share of a call's time limit that is reserved for the response. A call that has less time left is not sent. */
 const answerPart = 1 / 3;
-/** The pause before the next reconcile when the account was closed or reopened before the call was sent. */
+/** The pause before the next reconcile if the account's connection was closed or reopened before the call was sent. */
 const reopenedMs = 1_000;
 /**
  * The share of a call's time limit that the call may wait for the request budget. A call that would wait longer is
@@ -218,7 +218,8 @@ export class OutgoingCall {
 
   /**
    * Sends the request and returns its outcome. Returns undefined if the request was not sent because it had waited too
-   * long, or because the account was opened again. The caller then removes the journal entry of the call from status.
+   * long, or because the account's connection was opened again. The caller then removes the journal entry of the call
+   * from status.
    */
   async #send(service: Service): Promise<Outcome | undefined> {
     const { request, urgency, resumes, words } = this.#call;
@@ -230,7 +231,7 @@ export class OutgoingCall {
     // An earlier try of a resumed call may have been sent. So leave the journal entry in status; the next step finds
     // out what that try did.
     if (resumes === true) return outcome;
-    // The account was opened again while the call waited: decide again with the new connection.
+    // The account's connection was opened again while the call waited: decide again with the new connection.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;
     return this.#isLate || isReopened ? undefined : outcome;
   }
@@ -364,8 +365,8 @@ export class OutgoingCall {
   }
 
   /**
-   * Returns the present values of what the call changes while its outcome is unknown (`whileInFlight`), so that they
-   * can be restored afterwards.
+   * Returns the present values of the fields that the call changes while its outcome is unknown (`whileInFlight`), so
+   * that these values can be restored afterwards.
    */
   #rememberedBefore(): Partial<Memory> {
     const names = Object.keys(this.#call.whileInFlight ?? {}) as (keyof Memory)[];

@@ -35,8 +35,8 @@ export interface EngineOptions {
     readonly workers: number;
     readonly readOnly: boolean;
     /**
-     * True when the operator runs without a label selector. Then a resource that it does not see in a namespace that it
-     * watches does not exist.
+     * True when the operator runs without a label selector. It then sees every resource in the namespaces that it
+     * watches.
      */
     readonly seesAll: boolean;
     /** The recovery requests that this process may send; if undefined, this process may send none. */

@@ -97,8 +97,8 @@ export interface Read<Item = unknown> {
   /** The minimum time between two reads at the pace `rateLimited`. */
   readonly rateLimitedMs?: number;
   /**
-   * Returns the group to which an item belongs, such as the environments of one app. An object that uses a whole group
-   * is reconciled when any item of the group changes.
+   * Returns the group to which an item belongs, such as the app of an environment. An object that uses a whole group is
+   * reconciled when any item of the group changes.
    */
   groupOf?(item: Item): string | undefined;
   /**
@@ -230,7 +230,7 @@ export interface ServiceSettings {
   readonly name?: string;
 }
 
-/** Identifies an account of the service, together with its endpoint. */
+/** Identifies an account of the service by the endpoint and the account id. */
 export type ServicePlace = Pick<Service, 'endpoint' | 'accountId'>;
 
 /**
@@ -423,9 +423,10 @@ export interface ObjectWriter {
    */
   writeStatus(object: KubeObject, status: object): Promise<Written>;
   /**
-   * Writes a status that must not be lost, since it contains an id. After a conflict, `render` gets the newest version
+   * Writes a status that must not be lost, for example because it contains a new id. `render` gets the newest version
    * of the object and returns the status to write, or undefined if somebody else's status must stay. Retries until the
-   * status is written or the process ends.
+   * status is written. Gives up only if the object is gone, if `render` returns undefined, or if the API server
+   * repeatedly refuses the status as invalid.
    */
   commitStatus(object: KubeObject, render: (newest: KubeObject) => object | undefined): Promise<Written>;
   /** Sets the operator's finalizer on the object. */

@@ -164,7 +164,7 @@ export class Reconciler {
 
   async #pause(context: ReconcileContext): Promise<Ended> {
     const { kind, key } = context.stored;
-    // A paused object needs no polling. A paused account does, because other objects still use it.
+    // A paused object needs no polling. A paused account needs polling, because other objects still use it.
     if (kind.life !== 'account') this.#parts.subscriptions.drop(key);
     const againInMs = await this.#lookForLost(context);
     const { generation = 0 } = context.object.metadata;
@@ -239,8 +239,8 @@ const nothingShown: View = {
 };
 
 /**
- * Removes the journal entry of a create call that has created nothing, because other objects wait until the entry is
- * gone. The call has created nothing if the kind now decides to send it anew. Nothing is sent here.
+ * Removes the journal entry of a create call that created nothing; other objects wait until the entry is gone. It is
+ * known that the call created nothing if the kind now decides to send it anew. Nothing is sent here.
  */
 function forgetLost(context: ReconcileContext, step: Step): void {
   const isNewAttempt = step.is === 'call' && step.call.journal?.create !== undefined && step.call.resumes !== true;
@@ -260,8 +260,8 @@ const mostSteps = 16;
 /** The pause before an object is reconciled again to see if an awaited read has ended. */
 const rereadMs = 5_000;
 /**
- * A reconcile that waits for a read reports the wait in status only after this time. A shorter wait is usual, because
- * the read has to wait for the request budget.
+ * A reconcile that waits for a read reports the wait in status only after this time. A shorter wait is usual, because a
+ * read may have to wait for the request budget.
  */
 const silentReadMs = 45_000;
 

@@ -51,7 +51,7 @@ export interface OpenAccount {
   admission: Admission | undefined;
   /**
    * The keys of resources whose objects are suddenly missing from a list of the service, grouped by the key of the
-   * list. While there are any, the account is frozen (see `whyFrozen`).
+   * list. While there are any, the account is frozen: nothing may be created or deleted in it (see `whyFrozen`).
    */
   readonly missing: Map<string, readonly string[]>;
   /**
@@ -78,9 +78,12 @@ export class Accounts {
   readonly #onList: ListListener;
   readonly #onThrottled: ThrottleListener;
   readonly #opened = new Map<string, OpenAccount>();
-  /** The settings with which each account was last opened, and the time at which its Secret was found to be missing. */
+  /**
+   * The settings with which the connection of each account was last opened, and the time at which the account's Secret
+   * was found to be missing.
+   */
   readonly #last = new Map<string, { readonly settings: ServiceSettings; readonly goneAt: number | undefined }>();
-  /** The reasons why accounts could not be opened at the last attempt, by account. */
+  /** The reasons why the connections of accounts could not be opened at the last attempt, by account. */
   readonly #closed = new Map<string, Closed>();
 
   constructor(options: EngineOptions, onList: ListListener, onThrottled: ThrottleListener) {
@@ -104,8 +107,8 @@ export class Accounts {
   }
 
   /**
-   * Returns why an account could not be opened at the last attempt; undefined if that attempt succeeded or there was
-   * none.
+   * Returns why the connection of an account could not be opened at the last attempt; undefined if that attempt
+   * succeeded or there was none.
    */
   whyClosed(key: string): Closed | undefined {
     return this.#closed.get(key);
@@ -209,8 +212,8 @@ export class Accounts {
   }
 
   /**
-   * Builds the view of an account that cannot be used, for the decision of a kind. The view has the endpoint and the
-   * account id to which the resource is bound.
+   * Builds the view that a kind gets of an account that cannot be used. It has the endpoint and the account id to which
+   * the resource is bound.
    */
   viewWithout(account: Stored | undefined, { binding }: Memory): AccountView {
     const policy = account === undefined ? undefined : specOf(account).lifecycle?.managementPolicy;
@@ -392,8 +395,8 @@ function isAccountSpec(value: unknown): value is AccountSpec {
 }
 
 /**
- * Returns the value of the annotation `apphosting.dev/accept-missing` that was handled last. It is stored in the
- * account's status.
+ * Returns the last handled value of the annotation `apphosting.dev/accept-missing`, which is stored in the account's
+ * status.
  */
 function acceptedMissingOf({ status }: Stored): string | undefined {
   const { facts } = status.memory;

@@ -73,8 +73,9 @@ interface GateParts extends AccountParts {
 }
 
 /**
- * An account is frozen when too many of its owned objects are missing from a list: more than `fewest`, and more than the
- * part `share` of all its owned objects that the list should contain.
+ * An account is frozen, so that nothing may be created or deleted in it, when too many of its owned objects are missing
+ * from a list: more than `fewest`, and more than the part `share` of all its owned objects that the list should
+ * contain.
  */
 const fewest = 3;
 const share = 0.05;
@@ -131,7 +132,7 @@ export class AccountGate {
 
   /**
    * Called when a list was read. Freezes the account if objects that its resources own are suddenly missing from the
-   * list, and ends the freeze when the list contains them again.
+   * list: nothing may then be created or deleted in it. Ends the freeze when the list contains the objects again.
    */
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue, wake } = this.#parts;

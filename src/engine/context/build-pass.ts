@@ -199,8 +199,8 @@ function closedVerdict(account: Stored, closed: Closed | undefined): Verdict | u
 }
 
 /**
- * Returns a verdict if the object's account now has a different endpoint or account id than the object is bound to. A
- * new endpoint that the account's owner has accepted gives no verdict, except for a one-time request.
+ * Returns a verdict if the object is bound to an endpoint or an account id that its account no longer has. A new
+ * endpoint that the account's owner has accepted gives no verdict, except for a one-time request.
  */
 function mismatch(stored: Stored, account: Stored, service: Service): Unready | undefined {
   const { binding, journal } = stored.status.memory;

@@ -60,10 +60,7 @@ export class ReconcileContext {
   stored: Stored;
   /** The status that is being built: the stored status, and what this reconcile has learned since. */
   status: StoredStatus;
-  /**
-   * The connection to the service at the start of the reconcile. It can still redact messages after the account was
-   * closed.
-   */
+  /** The connection to the service at the start of the reconcile. It can still redact messages after it was closed. */
   readonly #firstService: Service | undefined;
 
   constructor(parts: EngineParts, stored: Stored) {
@@ -91,7 +88,7 @@ export class ReconcileContext {
     return this.status.memory;
   }
 
-  /** The open connection of the object's account; undefined while the account is closed. */
+  /** The object's account with its open connection; undefined while no connection is open. */
   get opened(): OpenAccount | undefined {
     return this.parts.accounts.opened(this.stored.account);
   }
@@ -120,8 +117,8 @@ export class ReconcileContext {
   }
 
   /**
-   * Returns the connection for a call, or why the call's credential cannot be used. Returns undefined when the account
-   * was closed or changed after the call was decided.
+   * Returns the connection for a call, or why the call's credential cannot be used. Returns undefined when, after the
+   * call was decided, the account's connection was closed or the account was changed.
    */
   serviceFor({ account }: Pass, call: Call): Service | Closed | undefined {
     const { opened } = this;

@@ -331,7 +331,7 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 const mostCuts = 20;
 
 /**
- * The fields of every status that are cut to the lengths in the schema. The kind's own fields are cut too. Other
+ * The status fields of all kinds that are cut to the lengths in the schema. The kind's own fields are cut too. Other
  * fields, such as the id and the journal, are never cut.
  */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
