@@ -2,8 +2,8 @@
  * Keeps the state of each credential. A credential is one token at one origin of the service. Its state says whether the service
  * accepts the token, and how many requests may be sent now: this is the request budget, which all accounts with the token share.
  *
- * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being sent. This
- * ends with the first response other than a 401, 425 or 429.
+ * After a 401, single requests test the token, with growing pauses between them. All other requests fail without being
+ * sent. This ends with the first response other than a 401, 425 or 429, or when a client is opened with the token.
  *
  * The budget lets at most `requestsPerSecond` requests start in any second, and at most `concurrency` run at once. The most
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
@@ -28,8 +28,8 @@ import { type Metrics, type Request, shortPauseMs, type Urgency } from '../engin
 import { type Seen, type ExchangeOptions, type Transport, isThrottled } from './wire/transport.ts';
 
 /**
- * While the service refuses a token, single requests test whether it accepts the token again. Returns the pause before the next
- * test, which grows with the tests that were refused.
+ * Returns the pause before the next test of a token that the service refuses. A test is a single request, which shows
+ * whether the service accepts the token again. The pause grows with each test that fails.
  */
 const testPauseMs = (tries: number) => growingMs(tries, { firstMs: 2000, longestMs: 300_000 });
 
@@ -49,18 +49,19 @@ export interface Passage extends Wait, ExchangeOptions {}
 
 interface Unauthorized {
   readonly since: number;
-  /** How many tests the service has refused so far. */
+  /** How many tests of the token the service has refused so far (see `testPauseMs`). */
   readonly tries: number;
   readonly nextTryAt: number;
 }
 
 /**
- * Why a request is not sent: the service asked for a pause, the service refuses the token, or the operator closed the account's client.
+ * Why a request is not sent: the service asked for a pause, the service refuses the token, or the operator closed the
+ * client of the account.
  */
 type Refused = 'throttled' | 'unauthorized' | 'stopped';
 
-/** The reason why a request of a closed client is not sent. Other accounts with the same token can still send requests. */
-export const clientClosed = 'the operator closed this account, or opened it again with other settings';
+/** The reason why a request is not sent after the client of its account was closed. */
+export const clientClosed = 'the operator stopped using this account, or now uses it with other settings';
 
 const refusals: Readonly<Record<Refused, Seen>> = {
   unauthorized: { was: 'heldBack', why: 'unauthorized', message: 'the service does not accept the token' },
@@ -97,8 +98,8 @@ export class Credential {
   }
 
   /**
-   * While requests fail without being sent, returns the monotonic time at which a request can be sent again. Requests fail so
-   * during a long pause, and while the service refuses the token. Returns undefined if a request can be sent now.
+   * Returns the monotonic time at which a request can be sent again; undefined if a request can be sent now. During a
+   * long pause, and while the service refuses the token, requests fail without being sent.
    */
   heldUntil(): number | undefined {
     const now = this.#clock.monotonic();
@@ -107,7 +108,10 @@ export class Credential {
     return until > now ? until : undefined;
   }
 
-  /** Calls the listener when the service begins to refuse the token or accepts it again. Returns a function that removes the listener. */
+  /**
+   * Calls the listener when the service begins to refuse the token or accepts it again. Returns a function that removes
+   * the listener.
+   */
   onChange(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -119,7 +123,10 @@ export class Credential {
     return () => this.#throttleListeners.delete(listener);
   }
 
-  /** Forgets that the service refused the token, because the token's Secret was read again. */
+  /**
+   * Forgets that the service refused the token, because a client was opened with this token: its Secret may have been
+   * read again.
+   */
   reopen(): void {
     if (this.#unauthorized !== undefined) this.#settle(undefined);
   }
@@ -226,11 +233,11 @@ export class Budget {
    * number to 0.
    */
   #strikes = 0;
-  /** When the number of requests per second was last halved, and its value right after that. */
+  /** The time at which the number of requests per second was last halved, and the number right after that. */
   #cut = { at: Number.NEGATIVE_INFINITY, rate: Number.POSITIVE_INFINITY };
   #cancelTimer: (() => void) | undefined;
   /**
-   * The reason for which the waiting requests were last removed from the queue (see `endWaits`). Each removed request fails with
+   * The reason with which `endWaits` last removed all waiting requests from the queue. Each removed request fails with
    * this reason.
    */
   #endedWhy: Refused = 'throttled';
@@ -241,8 +248,8 @@ export class Budget {
   }
 
   /**
-   * Adds an account to the budget. Each limit of the budget is the smallest that one of its accounts sets. Returns a function
-   * that removes the account.
+   * Adds an account to the budget. Each limit is then the smallest value that any account sets. Returns a function that
+   * removes the account.
    */
   join(allowance: Allowance): () => void {
     const own = { ...allowance };
@@ -299,8 +306,8 @@ export class Budget {
   }
 
   /**
-   * Ends the wait of every request in the queue. These requests fail with the given reason: `clear` rejects the promises that
-   * `add` has returned in `turn`.
+   * Removes all waiting requests from the queue. Each of them fails with the given reason, because `clear` rejects its
+   * promise.
    */
   endWaits(why: Refused): void {
     this.#endedWhy = why;
@@ -326,8 +333,8 @@ export class Budget {
   }
 
   /**
-   * Resets the growing pauses to the shortest one, because the service did not throttle a request. `grantedAt` is the time at
-   * which this request got its turn. If the rate was halved after that time, nothing is reset.
+   * Makes the next growing pause as short as the first, because the service did not throttle a request. `grantedAt` is
+   * the time at which this request got its turn. Does nothing if the rate was halved after that time.
    */
   noteAccepted(grantedAt: number): void {
     if (grantedAt > this.#cut.at) this.#strikes = 0;
@@ -376,9 +383,9 @@ export class Budget {
   }
 
   /**
-   * Estimates how long a new call has to wait. First the current pause must end. Then all registered calls that are at least as
-   * urgent go first (see `announce`). The estimate counts on half of the request budget, because polls use at most the other
-   * half.
+   * Estimates how long a new call has to wait: first for the end of the current pause, and then for all registered
+   * calls that are at least as urgent (see `announce`). Counts on only half of the request budget, because polls may
+   * use the other half.
    */
   waitMs(urgency: Urgency): number {
     const rank = urgencies.indexOf(urgency);
@@ -421,7 +428,8 @@ export class Budget {
       members.length === 0
         ? alone
         : { requestsPerSecond: least('requestsPerSecond'), concurrency: least('concurrency') };
-    // Set the rate before the concurrency: a larger concurrency could at once start a request that a smaller rate forbids.
+    // Apply the new rate before the concurrency. Setting a larger concurrency can at once start a waiting request, and
+    // a smaller rate may forbid that.
     this.#pace();
     this.#queue.concurrency = Math.max(1, Math.floor(this.#allowed.concurrency));
   }
@@ -461,7 +469,7 @@ export class Budget {
 
   #raiseOldest(): void {
     for (const [id, leaveQueue] of this.#waiting) {
-      // Skip a request whose wait was just ended by its signal: the queue does not contain it any more.
+      // Skip a request whose signal was just aborted: the queue does not contain this request any more.
       if (leaveQueue?.aborted === true) continue;
       this.#queue.setPriority(id, aheadOfAll);
       return;
@@ -513,24 +521,25 @@ export class RateLimitedShare {
   }
 
   /**
-   * Returns the shortest interval at which the budget allows a rate-limited read to be repeated, if the read is not pressing: for
-   * example, its alert is not firing. The interval that is set for the read itself may be longer.
+   * Returns the shortest interval at which the budget allows a rate-limited read to be repeated, unless the read is
+   * pressing, such as that of a firing alert. The interval that is set for the read itself may be longer.
    */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);
   }
 
   /**
-   * Returns how many requests per second the budget allows for the given number of rate-limited reads together, if none of them
-   * is pressing.
+   * Returns how many requests per second the budget allows for the given number of rate-limited reads together. Assumes
+   * that none of them is pressing, such as the read of a firing alert.
    */
   perSecond(reads: number, requestsPerSecond: number): number {
     return reads === 0 ? 0 : (reads * share * requestsPerSecond) / this.#reads;
   }
 
   /**
-   * Returns the shortest interval at which the budget allows this rate-limited read to be repeated now. It is shorter for a
-   * pressing read. The interval that is set for the read itself may be longer.
+   * Updates the weight of a rate-limited read in use. Returns the shortest interval at which the budget allows the read
+   * to be repeated now; a pressing read may be repeated sooner than others. The interval that is set for the read
+   * itself may be longer.
    */
   intervalMs(reading: Weighed, isPressing: boolean, requestsPerSecond: number): number {
     if (reading.weight > 0) this.count(reading, isPressing);

@@ -33,8 +33,8 @@ interface HostingOptions {
   /** The deadline of a call that changes something, in ms. The deadline of a read is a third of this time. */
   readonly callDeadlineMs: number;
   /**
-   * Sends the HTTP requests, by default with undici. Commands pass a function that only reads; `plan` and tests pass
-   * one without sockets.
+   * Sends the HTTP requests, by default with undici. Commands that only read pass a function that sends only GET
+   * requests. `plan` and tests pass a function that needs no sockets.
    */
   readonly wire?: Wire;
 }
@@ -144,8 +144,8 @@ function openService(
         mayStart: () => (closing.signal.aborted ? clientClosed : options.mayDispatch()),
       });
     const first = await exchange(options.urgency);
-    // A call that was answered 429 or 425 was not carried out. So send it once more after the pause, with the greatest urgency.
-    // In a long pause the second try is refused at once, and the first answer stands.
+    // A call that was answered 429 or 425 was not carried out. So send it once more after the pause, with the greatest
+    // urgency. In a long pause the second try is refused at once; then the answer to the first try counts.
     const last = options.deadline !== undefined && isThrottled(first) ? await exchange('dangerous') : first;
     const seen = last.was === 'notSent' || last.was === 'heldBack' ? first : last;
     const heldUntil = credential.heldUntil() ?? credential.budget.throttledUntil();
@@ -204,8 +204,8 @@ function gaugesOf(account: string, mirror: Mirror, { clock, metrics, credential 
   let last = { granted: budget.granted(), at: clock.monotonic(), used: 0 };
   return () => {
     const at = clock.monotonic();
-    // Two programs may read the metrics within a few seconds. Both then get the same figure for the use of the budget, because
-    // the use is not measured over so short a time.
+    // Do not measure the use of the budget over less than a few seconds, which would say little. So two programs that
+    // read the metrics shortly after each other get the same figure.
     if (at - last.at >= shortestMeasureMs) {
       const granted = budget.granted();
       last = { granted, at, used: (1_000 * (granted - last.granted)) / (at - last.at) };

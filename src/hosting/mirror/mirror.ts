@@ -9,8 +9,8 @@
  * While the service asks for a pause, no list is read. While the service refuses the token, only a single request is sent from
  * time to time, to test the token.
  *
- * The time `begunAt` of a snapshot is set slightly too early. Otherwise a read that begins in the same tick in which a write ends
- * would count as begun after the write.
+ * If a read begins in the same tick in which a write ends, its snapshot counts as older than the write: it might not
+ * show the write.
  */
 import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.ts';
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
@@ -63,9 +63,8 @@ export class Mirror {
   }
 
   /**
-   * Returns why the snapshot of a list could not be renewed. Returns undefined if no read has failed since the snapshot was
-   * taken. During a long pause, the time of a `throttled` problem is the current time, because a read would fail in the same way
-   * now.
+   * Returns why there is no newer snapshot of a list; undefined if nothing has prevented one. During a long pause, a
+   * `throttled` problem gets the current time, because a read would fail in the same way now.
    */
   problem(read: Pick<Read, 'key'>): ReadProblem | undefined {
     const problem = this.#lists.get(read.key)?.problem;
@@ -74,8 +73,8 @@ export class Mirror {
   }
 
   /**
-   * Asks for a read of a list that begins after `since`. If several objects ask for the same list, the read gets the greatest of
-   * their urgencies.
+   * Asks for a read of a list; the read must begin after `since`. If several objects ask for the same list, the read
+   * gets the greatest of their urgencies.
    */
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
@@ -110,7 +109,7 @@ export class Mirror {
     return this.#schedule;
   }
 
-  /** Returns the age of the oldest snapshot for each polled collection, such as `alerts`, in ms. */
+  /** Returns, for each collection of polled lists such as `alerts`, the age of its oldest snapshot, in ms. */
   ages(): ReadonlyMap<string, number> {
     const oldest = new Map<string, number>();
     for (const polled of this.#lists.values()) {
@@ -150,19 +149,20 @@ export class Mirror {
   }
 
   /**
-   * Sets the timer for a list. When the timer fires, the list is read again, or forgotten if no object has used it for a while.
+   * Reads a list now if its read is due, or forgets the list if no object has used it for a while. If it is too early
+   * for both, sets a timer.
    */
   #arm(polled: PolledList): void {
     if (this.#closed || polled.isUnderWay) return;
     polled.cancelTimer();
     const now = this.#now();
     const heldUntil = this.#around.credential.heldUntil();
-    // Do not reserve a moment for this read during a pause. The moments of many reads would pass before the pause ends, and then
-    // all these reads would be sent together.
+    // During a pause, do not reserve a moment for sending a rate-limited read. The moments of many reads would pass
+    // before the pause ends, and then all these reads would be sent together.
     if (heldUntil === undefined) this.#schedule.putOff(polled, now);
     else {
-      // Drop the moment that was reserved for this read before the pause. Otherwise all reads whose moments pass during the pause
-      // would be sent together when it ends.
+      // Drop the moment that was reserved before the pause for sending this read. Otherwise all reads whose moments
+      // pass during the pause would be sent together when it ends.
       polled.place = undefined;
       if (polled.dueAt < heldUntil) this.#tellHeld(polled);
     }
@@ -232,8 +232,8 @@ export class Mirror {
     polled.isUnderWay = false;
     polled.raise = nothing;
     if (this.#closed) return;
-    // If the first request was never sent and no Kubernetes object waits for the list, nothing has failed. The service had asked
-    // for a pause, or the list is not needed any more.
+    // Nothing has failed if the first request was never sent for one of two reasons: the service had asked for a pause
+    // and no Kubernetes object waits for the list, or no object needs the list any more.
     const isNotBegun = begunAt === undefined && !listed.complete && !polled.isWanted;
     if (isNotBegun && (listed.why === 'throttled' || !polled.isPolled)) {
       this.#arm(polled);
@@ -324,7 +324,7 @@ function collectionOf(key: string): string {
 class Schedule {
   readonly #around: MirrorOptions;
   #plannedPerSecond = 0;
-  /** Counts the rate-limited reads by the interval that is set for them. The key is the interval, in ms. */
+  /** Maps each interval that is set for rate-limited reads, in ms, to the number of these reads. */
   readonly #wishes = new Map<number, number>();
 
   constructor(around: MirrorOptions) {
@@ -343,7 +343,7 @@ class Schedule {
     if (polled.pollAt === Number.NEGATIVE_INFINITY) polled.pollAt = this.#firstAt(polled);
   }
 
-  /** Stops polling a read that no Kubernetes object needs any more. */
+  /** Removes a list from the schedule when no Kubernetes object uses it any more. */
   leave(polled: PolledList): void {
     this.#count(polled, 0);
     this.#wish(polled, undefined);
@@ -380,8 +380,8 @@ class Schedule {
   }
 
   /**
-   * When it is time for a rate-limited read, reserves a free moment for it and delays the read until then. If a Kubernetes object
-   * waits for the read, there is no delay.
+   * When a rate-limited read is due, reserves a free moment for it and delays the read until that moment. A read that a
+   * Kubernetes object waits for is not delayed.
    */
   putOff(polled: PolledList, now: number): void {
     if (polled.read.pace !== 'rateLimited' || polled.isWanted || polled.dueAt > now) return;
@@ -409,8 +409,8 @@ class Schedule {
   }
 
   /**
-   * Returns the shortest interval of all rate-limited reads, in ms, while none of them is pressing (for example, no alert is
-   * firing). Returns undefined if there are no rate-limited reads.
+   * Returns the shortest interval, in ms, at which a rate-limited read is repeated while it is not pressing, for
+   * example while its alert is not firing. Returns undefined if there are no rate-limited reads.
    */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;
@@ -419,9 +419,9 @@ class Schedule {
   }
 
   /**
-   * Returns the time of the first rate-limited read of a new Kubernetes object, or of an object whose interval was changed. It is
-   * a random moment in the second half of the interval. By then all other values of a new object's status are known, so that one
-   * status write is enough.
+   * Returns when a rate-limited read is due for the first time, or for the next time after its interval was changed: at
+   * a random moment in the second half of the interval. By then all other values in the status of a new Kubernetes
+   * object are known, so that one status write is enough.
    */
   #firstAt(polled: PolledList): number {
     const { clock, entropy } = this.#around;

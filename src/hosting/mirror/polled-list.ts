@@ -8,8 +8,8 @@ import { groupId, type Read, type ReadProblem, type Request, type Snapshot } fro
 import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
 
 /**
- * The time `begunAt` of a snapshot is set this many ms too early. A read that begins in the same tick in which a write ends then
- * counts as older than the write, because its list might not show the write.
+ * The time `begunAt` of a snapshot is this many ms earlier than the time at which its read began. So if the read began
+ * in the same tick in which a write ended, the snapshot counts as older than the write: it might not show the write.
  */
 export const hairMs = 0.0001;
 
@@ -24,7 +24,7 @@ export const nothing = (): void => undefined;
 
 /** The state of one polled list of the service, and the time at which the list is read next. */
 export class PolledList {
-  /** Says how to read the list. When a changed spec sets another interval for a rate-limited read, this value is replaced. */
+  /** Says how to read the list. Replaced when a changed spec sets another interval for a rate-limited read. */
   read: Read;
   followers = 0;
   snapshot: Snapshot | undefined;
@@ -44,8 +44,8 @@ export class PolledList {
   /** The monotonic time before which the list must not be read, even if a Kubernetes object waits for it. */
   notBefore = Number.NEGATIVE_INFINITY;
   /**
-   * `at` is the time at which the last read of the list began. `streak` counts reads that began less than 4 seconds after the one
-   * before; a longer gap sets it to 0.
+   * `at` is the time at which the last read of the list began. `streak` counts the reads in a row that each began less
+   * than 4 seconds after the read before. A longer gap sets `streak` to 0.
    */
   newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
@@ -72,7 +72,10 @@ export class PolledList {
     this.usedAt = now;
   }
 
-  /** True while a Kubernetes object needs this read and the read is repeated automatically (its pace is not `onDemand`). */
+  /**
+   * True while a Kubernetes object uses the list and the operator polls it. A list with the pace `onDemand` is not
+   * polled: it is read only when an object asks for a newer list.
+   */
   get isPolled(): boolean {
     return this.followers > 0 && this.read.pace !== 'onDemand';
   }
@@ -121,8 +124,8 @@ export type Listed<Item> =
   | {
       readonly complete: true;
       /**
-       * All items by their ids. Undefined when all pages are the same, byte for byte, as at the last complete read, so that they
-       * were not parsed.
+       * All items by their ids. Undefined when all pages are the same, byte for byte, as at the last complete read:
+       * then they are not parsed again.
        */
       readonly items: ReadonlyMap<string, Item> | undefined;
       /** A hash of all pages of the list. Two lists with equal pages have the same hash. */
@@ -224,8 +227,8 @@ export function merged<Item>(
 }
 
 /**
- * Adds the ids of groups to a set of ids of changed items. A group is, for example, all environments of one app. If an item moved
- * from one group to another, the ids of both groups are added.
+ * Returns the ids of changed items together with the ids of their groups. A group is, for example, all environments of
+ * one app. If an item moved from one group to another, the ids of both groups are added.
  */
 export function withGroups<Item>(
   changed: ReadonlySet<string>,
