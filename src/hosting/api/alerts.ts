@@ -144,7 +144,7 @@ export function alertOf(alertId: string): Read<AlertItem> {
 }
 
 /**
- * Reads the live state of one alert, about once in `everyMs` or more rarely. The reads of the live states of all alerts
+ * Reads the live state of one alert about once in `everyMs`, or less often: the reads of the live states of all alerts
  * share one part of the request budget.
  */
 export function alertStateOf(alertId: string, everyMs: number): Read<z.output<typeof Refreshed>> {

@@ -126,7 +126,10 @@ const settings = {
   contextDir: Text.exactOptional(),
   dockerfilePath: Text.exactOptional(),
   customDockerfileContent: MaybeSecret.exactOptional(),
-  /** Accepts any keys, because the service's API does not document the name of the field for the concurrency of jobs. */
+  /**
+   * The settings of a Job app. Any keys are accepted, because the service's API does not document the key of the
+   * concurrency setting.
+   */
   jobConfig: AnyObject.exactOptional(),
 };
 

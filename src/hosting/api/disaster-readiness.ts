@@ -18,8 +18,8 @@ const Cleanup = z.object({
 });
 
 /**
- * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many they are, and
- * the earliest time until which the service keeps data.
+ * The disaster-readiness clean-ups that the service has not finished yet (API field: `pendingCleanup`): how many there
+ * are, and the earliest of the times until which the service keeps data.
  */
 export type PendingCleanup = Readonly<z.output<typeof Cleanup>>;
 
@@ -154,8 +154,8 @@ const Configuration = z
      */
     activationUnavailableReason: optional(z.union([words, z.unknown().transform(() => 'the service gave no reason')])),
     /**
-     * The result of an activation. If this result cannot be parsed, the whole list of configurations counts as unreadable. If the
-     * result were treated as absent instead, the operator could start a second activation.
+     * The result of an activation. If this result cannot be parsed, the whole list of configurations counts as
+     * unreadable. If only the result counted as absent, the operator could start a second activation.
      */
     activationResult: optional(Result),
     canRequestDiscard: lenient(z.boolean()),
@@ -284,7 +284,10 @@ const settings = {
   target: Target.exactOptional(),
 };
 
-/** The names of the settings that the request to configure a protection can have. The service may show other fields. */
+/**
+ * The names of the settings that a request to configure a protection can contain. The responses of the service may
+ * contain other settings.
+ */
 export const protectionSettings: ReadonlySet<string> = new Set(Object.keys(settings));
 
 const ConfigureItem = z

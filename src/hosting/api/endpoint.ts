@@ -113,7 +113,7 @@ export function cursorList<Item>(
   };
 }
 
-/** Takes a function that parses one object, and returns a function that parses a list. The list contains just this object. */
+/** Makes a parser of a list from a parser of one object. The parsed list contains just this object. */
 export function single<Item>(parse: (body: unknown) => Item | undefined): Read<Item>['items'] {
   return (body) => {
     const item = parse(body);
@@ -180,7 +180,10 @@ export function parsed<Value>(schema: z.ZodType<Value>, value: unknown): Value |
   return result.success ? result.data : undefined;
 }
 
-/** Parses the items of a list one by one. A zod schema for the whole list would have to be compiled again for every response. */
+/**
+ * Parses the items of a list one by one; returns undefined if an item does not fit the schema. A schema for the whole
+ * list would be built here, and compiled by zod, at each call.
+ */
 function parsedAll<Item>(schema: z.ZodType<Item>, list: readonly unknown[]): readonly Item[] | undefined {
   const items: Item[] = [];
   for (const item of list) {

@@ -1,8 +1,8 @@
 /**
  * Decides to which hosts a token may be sent.
  *
- * A base URL with a user, a query, or an unusual spelling of its host is refused. Whenever a connection is made, the addresses of
- * the host are checked, and the connection uses exactly the checked addresses.
+ * A base URL with a user, a query, or an unusual spelling of its host is refused. Whenever a connection is made without
+ * the proxy, the addresses of the host are checked, and the connection uses exactly the checked addresses.
  */
 import ipaddr from 'ipaddr.js';
 import { isIP } from 'node:net';
@@ -15,7 +15,10 @@ export interface HostRules {
   readonly allowInsecureLoopback: boolean;
   /** Allows private addresses, and host names that exist in private networks only. */
   readonly allowPrivateAddresses: boolean;
-  /** The operator's HTTPS proxy, used for all hosts except this machine. The proxy resolves the host names, not the operator. */
+  /**
+   * The operator's HTTPS proxy. It is used for all hosts except this machine and the hosts in `noProxy`. The proxy, not
+   * the operator, resolves the host names.
+   */
   readonly proxy: string | undefined;
   /** The hosts that are reached without the proxy, as `NO_PROXY` lists them. */
   readonly noProxy?: string | undefined;

@@ -17,8 +17,8 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 const bySystem: Resolve = (name) => lookup(name, { all: true });
 
 /**
- * The deadline of one lookup, in ms. It is shorter than the deadline for connecting, so that the error message says that the
- * lookup took too long.
+ * The deadline of one lookup, in ms. It is shorter than the deadline for connecting. Otherwise a slow lookup would be
+ * reported as a slow connection.
  */
 const deadlineMs = 6_000;
 

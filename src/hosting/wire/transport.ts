@@ -1,9 +1,10 @@
 /**
  * Sends one request to the service, and decides what the response means for the caller.
  *
- * A request that does not fit its schema is not sent. The secrets of a request are revealed only here, while it is serialised. One
- * deadline covers everything from connecting to the last byte. Nothing is sent twice here; after a 429 or 425, `service.ts`
- * may send a call once more. An error is thrown only for a bug. One table maps each response, and a missing response, to an outcome. Texts of the service are cleaned before people see them.
+ * A request that does not fit its schema is not sent. The secrets of a request are revealed only here, while it is
+ * serialised. One deadline covers everything from connecting to the last byte. Nothing is sent twice here; after a 429
+ * or 425, `service.ts` may send a call once more. An error is thrown only for a bug. One table maps each response, and
+ * a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
 import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
 import { type Clock, deadline, retryAfterMs } from '../../base/time.ts';
@@ -114,7 +115,7 @@ function saidOf(target: Target, request: Request, text: string | undefined, long
   if (text === undefined) return '';
   if (isAboutSecrets(request))
     return ' (the message of the service is not shown, because the request was about a secret)';
-  // Remove the token before the text is cut, so that no part of the token stays.
+  // Remove the token before the text is cut. A cut could leave a part of the token, which would not be found any more.
   const shown = wordsFrom(withoutCredential(text, target.token), longest);
   return `: ${shown}`;
 }
@@ -188,20 +189,20 @@ function all(meaning: Meaning): Readonly<Record<Effect, Meaning>> {
 }
 
 /**
- * Maps what happened to a request (row) and the effect that the request was to have (column) to an outcome. The extra column
- * `problem` says why a page of a list could not be read.
+ * The outcome of a call. The row is what happened to the request of the call; the column is the effect that the call
+ * should have. The extra column `problem` says why a page of a list could not be read.
  *
- * A call is in doubt when the service may or may not have carried it out. This is so after a 408, after any status outside of 200
- * to 499, and after a success whose body is not JSON. When the status is a success and the body is empty, an update or a removal
- * counts as carried out, and any other call is in doubt.
+ * A call is in doubt when the service may or may not have carried it out. This is so when no complete response arrived,
+ * after a 408, after any status outside of 200 to 499, and after a success whose body is not JSON. When the status is a
+ * success and the body is empty, an update or a removal counts as carried out, and any other call is in doubt.
  *
  * Redirects are never followed. 301, 302, 307 and 308 count as refusals: the server did nothing and points elsewhere. After a 303
  * a call is in doubt, since a server may send a 303 after it carried out the request.
  *
  * A 403 does not make an account unauthorized, because the service may send a 403 when a business rule forbids the request.
  *
- * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call counts as
- * carried out, perhaps in part; the code of its kind reads the body.
+ * When the status is a success but the body reports a failure, an update or a removal counts as refused. Any other call
+ * counts as carried out, perhaps only in part: the kind of the resource reads in the body what was carried out.
  */
 const table = {
   notSent: { ...all('notSent'), problem: 'unreachable' },
@@ -255,8 +256,8 @@ function rowOf(seen: Seen): AnswerRow {
 }
 
 /**
- * Decides the outcome of a call by what happened to its request. The call was, for example, carried out or refused, or its
- * outcome is unknown.
+ * Returns the outcome of a call, such as carried out, refused or in doubt. The outcome follows from what happened to
+ * the call's request.
  */
 export function outcomeOf(effect: Effect, seen: Seen, retryInMs?: number): Outcome {
   const meaning = table[rowOf(seen)][effect];
@@ -342,8 +343,9 @@ export function shownText(text: string, credential: Secret): string {
 }
 
 /**
- * Copies a value and replaces every string in it, at any depth. The function `replaced` gets each string and the name of the
- * field that holds it, directly or in a list. It returns the new string, or undefined to leave the string out.
+ * Copies a value and replaces every string in it, at any depth. The function `replaced` gets each string and the name
+ * of its field; for a string in a list, this is the field that holds the list. It returns the new string, or undefined
+ * to leave the string out.
  */
 function withTexts(value: unknown, replaced: (text: string, name: string) => string | undefined, name = ''): unknown {
   if (typeof value === 'string') return replaced(value, name);

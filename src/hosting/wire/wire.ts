@@ -42,12 +42,12 @@ export interface WireResponse {
 }
 
 /**
- * Says why no complete response arrived. A part of the request may have been sent if `start` of the request was called and
- * allowed it.
+ * Says why no complete response arrived. If `start` was called and allowed the request, a part of the request may have
+ * been sent; otherwise nothing was sent.
  */
 export interface WireFailure {
   readonly failed: 'hostNotAllowed' | 'connection';
-  /** A message written by the operator, which never quotes the server. */
+  /** An error message. It never contains text from the server. */
   readonly message: string;
 }
 
@@ -61,7 +61,7 @@ const largestBytes = 8 * 1024 * 1024;
  */
 const mostAtOnce = 100;
 
-/** Sends HTTP requests over connections that can be closed. Closing the connections aborts all requests under way. */
+/** A function that sends HTTP requests, and its connections. Closing the connections aborts all requests under way. */
 export interface OpenWire {
   readonly wire: Wire;
   close(): Promise<void>;
