@@ -2,25 +2,27 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - A process leads only until a deadline, so it stops leading without further steps. The deadline is counted from just before
- *   the write that renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
- *   monotonic clock stops while the machine is suspended. A process that stalled notices that it lost the lease in the same
- *   tick in which it wakes up.
- * - A candidate takes a lease over only after it has seen the lease unchanged for the whole duration of the lease (15 s). The
- *   candidate measures this with its own clock and trusts no other. The holder stops acting well before that, after 10 s
- *   without a renewal.
- * - A released lease can be taken at once. If the lease was deleted, or somebody removed its holder by hand, candidates wait
- *   for the duration of the lease, as if it were still held. If a candidate finds no lease at its first read, it reads once
- *   more before it creates one. In the meantime a living holder can restore the lease.
- * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and candidates treat
- *   the lease as still held. Nearly every restore is noticed, because the lease is written every two seconds, so a restored
- *   lease is older. It stays older until a process takes it over, and that process reads the lease first.
- * - `onAcquired` says whether the previous holder released the lease. If not, the engine can delay calls that must not be made
- *   twice.
+ * - A process leads only until a deadline, and then stops by itself. The deadline is counted from just before the write
+ *   that last renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
+ *   monotonic clock stops while the machine is suspended. A process that stalled notices that it lost the lease in the
+ *   same tick in which it wakes up.
+ * - A candidate takes a lease over only after it has seen the lease unchanged for 15 s, the whole duration of the
+ *   lease. The candidate measures this time with its own clock, and ignores the renewal time in the lease. The holder
+ *   stops acting well before that, after 10 s without a renewal.
+ * - A released lease can be taken at once. If the lease was deleted, or somebody removed its holder by hand, candidates
+ *   wait for the duration of the lease, as if the holder still had it. If a candidate has never seen a lease, it waits
+ *   2.6 s before it creates one, so that a holder that is still alive can first restore its own.
+ * - A lease that is older than at the last read came from a backup of the cluster: `onRewind` is called, and candidates
+ *   treat the lease as still held. Nearly every restore is noticed: the lease is written every two seconds, so a
+ *   restored lease is older than the last one that was read, and a process always reads the lease before it takes the
+ *   lease over.
+ * - `onAcquired` says whether the previous holder released the lease. If not, the engine can delay calls that must not
+ *   be made twice.
  *
- * The lease makes sure that some process works, not that only one does. What prevents a call to the service from being made
- * twice is the journal in the status of each object. Two processes can lead at the same time in one case: somebody deletes the
- * lease while its holder cannot reach the API server, and a candidate starts within the following ten seconds.
+ * The lease does not guarantee that only one process leads. The journal in the status of each object, not the lease,
+ * prevents a call to the service from being made twice. Two processes can lead at the same time in one case: somebody
+ * deletes the lease while its holder cannot reach the API server, and a candidate starts within the following ten
+ * seconds.
  */
 import type { V1Lease } from '@kubernetes/client-node';
 import { z } from 'zod';
@@ -67,7 +69,7 @@ export interface LeaseOptions extends KubeMeans {
   readonly pace?: Partial<LeasePace>;
 }
 
-/** The lease as it was last read, and since when, on the monotonic clock, it has not changed. */
+/** The lease as it was last read. `since` is the monotonic time since which the lease has not changed. */
 interface Observed {
   readonly version: string | undefined;
   readonly since: number;
@@ -87,7 +89,7 @@ export class LeaseElection implements Leadership {
   #lookedAt = 0;
   /** The resourceVersion of the lease when it was last read. */
   #newest: string | undefined;
-  /** True once this process has tried to write the lease. */
+  /** True once this process has tried to write the lease: from then on it may hold the lease. */
   #mayBeOurs = false;
   /** The lease as this process last wrote it. Undefined before the first write and after a write that failed. */
   #own: KubeObject | undefined;
@@ -99,9 +101,9 @@ export class LeaseElection implements Leadership {
   /** The message of the last failure to read or write the lease; undefined after an attempt without a failure. */
   #complaint: string | undefined;
   /**
-   * True if this process last tried to take the lease from a holder that had not released it. It must be remembered because the
-   * response to that write may be lost: a later read shows that this process has the lease, but not whether the last holder
-   * released it.
+   * True if the last holder had not released the lease when this process last tried to take it. The value is kept
+   * because the response to the write may be lost. A later read then shows that this process has the lease, but not
+   * whether the last holder had released it.
    */
   #takesOver = false;
   /**
@@ -154,8 +156,8 @@ export class LeaseElection implements Leadership {
         waitMs = Math.min(waitMs, await this.#round());
         this.#complain(undefined);
       } catch (error) {
-        // The last write may or may not have been carried out, so read the lease before the next write. Read it sooner than
-        // usual if this process leads, or if another process was first to write the lease.
+        // A failed write may have been carried out all the same, so read the lease before the next write. Read it
+        // sooner than usual if this process leads, or if another process wrote the lease first.
         this.#own = undefined;
         const raced = error instanceof KubeError && (error.reason === 'conflict' || error.reason === 'exists');
         if (raced || this.#term !== undefined) waitMs /= 10;
@@ -189,8 +191,8 @@ export class LeaseElection implements Leadership {
     const spec = live === undefined ? undefined : leaseSpecOf(live);
     const seen = this.#observe(live, spec);
     const ours = spec?.holderIdentity === this.identity && (inTerm || !seen.rewound);
-    // If somebody deletes the lease or removes its holder while this process leads, write the lease again. Other processes do
-    // not take the lease at once: they first wait as long as a lease lasts.
+    // If somebody deletes the lease or removes its holder while this process leads, write the lease again. Other
+    // processes do not take the lease at once: they first wait for the duration of the lease.
     if (ours || (inTerm && spec?.holderIdentity === undefined)) {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
@@ -218,8 +220,8 @@ export class LeaseElection implements Leadership {
   #observe(live: KubeObject | undefined, spec: LeaseSpec | undefined): Observed {
     const version = live?.metadata.resourceVersion;
     const now = this.#options.clock.monotonic();
-    // If this process last looked for the lease a long time ago, the lease may have existed in the meantime. So if it is missing,
-    // treat it as missing only from now on.
+    // If the lease is missing and the last read was long ago, count the lease as missing only from now on: it may have
+    // existed between the two reads.
     const unwatched = version === undefined && now - this.#lookedAt > this.#pace.retryMs * 2;
     this.#lookedAt = now;
     const rewound = this.#wentBack(live);
@@ -237,8 +239,8 @@ export class LeaseElection implements Leadership {
     const { resourceVersion } = live.metadata;
     const newest = this.#newest;
     this.#newest = resourceVersion;
-    // A lease that was deleted and created again has a newer resourceVersion than before. So if the resourceVersion is older,
-    // the cluster was restored from a backup.
+    // A lease that was deleted and created again has a newer resourceVersion than before. An older resourceVersion
+    // means that the cluster was restored from a backup.
     if (newest === undefined || !isOlderVersion(resourceVersion, newest)) return false;
     this.#options.log.warn({ seen: newest, now: resourceVersion }, 'the cluster was restored from a backup');
     this.#isolate(() => this.#options.onRewind?.());
@@ -343,7 +345,7 @@ export class LeaseElection implements Leadership {
     try {
       tell();
     } catch (error) {
-      this.#options.log.error({ err: error }, 'bug: a leader listener failed');
+      this.#options.log.error({ err: error }, 'bug: a listener of the leader election failed');
     }
   }
 }
