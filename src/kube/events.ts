@@ -1,10 +1,11 @@
 /**
  * Publishes Kubernetes events through `events.k8s.io/v1`.
  *
- * Guarantees: recording an event never blocks and never throws. When the same note about the same object is recorded again, the
- * first event becomes a series; no second event is published. Routine events of many objects become one event that names them
- * all. Each object has a token bucket, so that no object can flood the namespace with events. The queue is bounded; an event
- * that does not fit is counted and dropped. The operator works the same when events are dropped.
+ * Guarantees: recording an event never blocks and never throws. When the same note about the same object is recorded
+ * again, no second event is published: the first event becomes a series with a count. Routine events of many objects
+ * become one event that names them all. Each object has a token bucket, so that no object can flood the namespace with
+ * events. The queue is bounded; an event that does not fit is counted and dropped. The operator works the same when
+ * events are dropped.
  */
 import PQueue from 'p-queue';
 import type { EventsV1Event, EventsV1EventSeries } from '@kubernetes/client-node';
@@ -23,8 +24,8 @@ const betweenSeriesWritesMs = 60_000;
 const triesEach = 3;
 const retryMs = 2_000;
 /**
- * The time, in ms, for which similar routine events are collected before they are published. Similar means: the same namespace,
- * kind of object and reason. If they concern many objects, one event replaces them all.
+ * The time, in ms, for which similar routine events are collected before they are published. Similar events have the
+ * same namespace, kind of object, type, reason and action. If they concern many objects, one event replaces them all.
  */
 const gatherMs = 2_000;
 /**
@@ -56,7 +57,10 @@ interface Series {
   readonly namespace: string;
   readonly event: RecordedEvent;
   count: number;
-  /** How many occurrences the published event shows. `count` also includes the occurrences that are not published yet. */
+  /**
+   * The number of occurrences that the published event shows. `count` also includes the occurrences that are not
+   * published yet.
+   */
   told: number;
   lastSeen: Moment;
   toldAt: number;
@@ -263,7 +267,7 @@ class TokenBuckets {
     this.#clock = clock;
   }
 
-  /** Takes a token from the bucket of this key; false when the bucket is empty. */
+  /** Takes one token from the bucket of this key. Returns false when the bucket is empty. */
   take(key: string): boolean {
     const now = this.#clock.monotonic();
     const known = this.#buckets.get(key) ?? { tokens: bucketTokens, at: now };

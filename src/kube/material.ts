@@ -41,7 +41,7 @@ interface MaterialOptions extends KubeMeans {
 export class KubeMaterial implements Material {
   readonly #options: MaterialOptions;
   readonly #kept = new Map<string, Promise<KubeObject | undefined>>();
-  /** The reflector of Secrets and the reflector of ConfigMaps; health checks look at them too. Empty when watching is off. */
+  /** The reflector of Secrets and the reflector of ConfigMaps, for health checks. Empty when watching is off. */
   readonly reflectors: readonly Reflector[];
   /**
    * Used only when watching is off. Maps each Secret or ConfigMap in use to the resourceVersion that it had when it was first
@@ -92,8 +92,8 @@ export class KubeMaterial implements Material {
     };
     value.then((object) => {
       const version = object?.metadata.resourceVersion;
-      // Keep the resourceVersion of the first read. If a later read returns a newer one, the resources that used the first one
-      // must still be told that the Secret or ConfigMap has changed.
+      // Keep the resourceVersion of the first read, although a later read may return a newer one. Otherwise the
+      // resources that used the first read would not be told that the Secret or ConfigMap has changed since.
       if (watch === 'off' && !this.#seen.has(key)) this.#seen.set(key, { asked, version });
       clock.after(keepMs, drop);
     }, drop);

@@ -73,7 +73,7 @@ export class KubeObjectWriter implements ObjectWriter {
         const fields = { waitMs: Math.round(waitMs), uid };
         log[isTold ? 'debug' : 'warn'](
           fields,
-          `the service's answer could not be written to status, and is tried again: ${message}`,
+          `the service's answer could not be written to status; the operator tries again: ${message}`,
         );
         isTold = true;
         await pause(clock, waitMs);
@@ -105,7 +105,7 @@ export class KubeObjectWriter implements ObjectWriter {
     if (!sameJson(now.status, status)) {
       log.warn(
         { kind, namespace, name },
-        'the API server did not store the status as it was written; if the CRDs are those of this version (apphosting doctor) and no admission webhook changes the status, this is a bug',
+        'the API server did not store the status as the operator wrote it: the CRDs are of another version (run apphosting doctor), an admission webhook changed the status, or this is a bug',
       );
     }
     return now;
@@ -130,8 +130,8 @@ export class KubeObjectWriter implements ObjectWriter {
 }
 
 /**
- * Waits for a write to the API server. If the object has changed or no longer exists, returns this as a result; throws any
- * other failure.
+ * Waits for a write to the API server. Returns whether the object was written, had changed, or no longer exists. Throws
+ * any other failure.
  */
 async function written(write: Promise<KubeObject>): Promise<Written> {
   try {

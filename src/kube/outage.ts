@@ -8,7 +8,10 @@ import type { KubeError, KubeReason, Log, Troubles } from '../engine/ports.ts';
  */
 type OutageKind = 'silent' | 'refusing';
 
-/** The shortest time between two calls of `askAgain` while Kubernetes answers only some of the requests. */
+/**
+ * The shortest time from the beginning of an outage to the first call of `askAgain`, and between two calls, while
+ * Kubernetes answers only some of the requests.
+ */
 const askAgainMs = 10_000;
 
 /**
@@ -29,8 +32,9 @@ const words = {
 /**
  * Recognises when Kubernetes as a whole fails.
  *
- * Guarantees: the log has one line when an outage begins, and one line when it ends. After the first success all failed
- * objects are tried again soon, whatever their backoff.
+ * Guarantees: the log has one line when an outage begins, and one line when it ends. When a request of a failed object
+ * succeeds, all other failed objects are tried again without waiting for the end of their backoff, at most every ten
+ * seconds.
  */
 export class Outage implements Troubles {
   readonly #clock: Clock;

@@ -50,7 +50,7 @@ const usualPace = {
   backoff: { firstMs: 800, longestMs: 30_000, forgetMs: 120_000 },
 };
 
-/** The resource that a reflector watches, and the functions that it calls. */
+/** The resource that a reflector watches, how the reflector keeps it, and the functions that the reflector calls. */
 export interface ReflectorOptions extends KubeMeans {
   readonly resource: Resource;
   readonly namespace?: string | undefined;
@@ -59,7 +59,7 @@ export interface ReflectorOptions extends KubeMeans {
   readonly metadataOnly?: boolean;
   /** Reduces an object to the part that the reflector keeps in memory. If undefined, the reflector keeps the whole object. */
   readonly keep?: (object: KubeObject) => KubeObject;
-  /** Where failures that concern Kubernetes as a whole are reported. If undefined, the reflector logs them itself. */
+  /** Gets failures that concern Kubernetes as a whole. If undefined, the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
   /** Called with the reflector's name when the cluster was restored from a backup, before the restored objects are emitted. */
@@ -84,13 +84,16 @@ export class Reflector {
   #listBecause: ListReason | undefined = 'start';
   /** The reason why all objects are being listed now; undefined at other times. */
   #listing: ListReason | undefined;
-  /** How often `rewound()` was called, and how many of these calls have led to a new list of all objects. */
+  /**
+   * How often another watch has reported a restore of the cluster (`rewound()`), and for how many of these reports all
+   * objects have been listed again.
+   */
   #rewinds = 0;
   #rewindsHandled = 0;
   #watching: AbortController | undefined;
   #lastHeardAt: number | undefined;
   #problem: string | undefined;
-  /** True if the last watch ended before its timeout. */
+  /** True if the last watch ended before its timeout, or if the last list or watch failed. */
   #endedEarly = false;
 
   constructor(options: ReflectorOptions) {
@@ -255,7 +258,7 @@ export class Reflector {
     }
   }
 
-  /** True when watches keep ending early and nothing has arrived for twice the idle deadline. */
+  /** True if the last list or watch failed or ended early, and nothing has arrived for twice the idle deadline. */
   #isSilent(): boolean {
     const heardAt = this.#lastHeardAt ?? Number.POSITIVE_INFINITY;
     return this.#endedEarly && this.#options.clock.monotonic() - heardAt >= 2 * this.#pace.idleMs;

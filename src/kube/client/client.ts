@@ -13,7 +13,7 @@ import { type ApiAnswer, provesAbsence, refusalOf, silenceOf } from './failure.t
 import { type KubeWire, linesOf, parsed, parseJson, parseObject, parsePage, parseWatchLine, titleOf } from './parse.ts';
 import { type ApiCall, KubeTransport } from './transport.ts';
 
-/** The oldest minor version of Kubernetes 1 that the operator supports. */
+/** The operator supports Kubernetes 1 from this minor version on. */
 export const oldestMinor = 33;
 
 const metadataList = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1';

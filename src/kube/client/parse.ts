@@ -95,7 +95,7 @@ function withinSize(object: KubeObject): KubeObject {
 }
 
 /**
- * Counts the characters of a value, and returns how many of `budget` characters are left. A negative result means that the
+ * Subtracts the number of characters of a value from `budget`, and returns the rest. A negative rest means that the
  * value is too large; counting stops as soon as this is clear.
  */
 function leftOf(budget: number, value: unknown): number {
@@ -165,8 +165,9 @@ export function titleOf(resource: Resource, namespace: string | undefined, name:
 const newline = 0x0a;
 
 /**
- * Splits a stream of bytes into lines, and leaves out empty lines. Throws when more than `maxBytes` of a line have arrived without its end, or when the
- * stream ends within a line. A line may be longer if its end arrives in the same chunk.
+ * Splits a stream of bytes into lines, and leaves out empty lines. Throws when more than `maxBytes` of a line have
+ * arrived without its end, or when the stream ends within a line. A line may be longer if its end arrives in the same
+ * chunk.
  */
 export async function* linesOf(
   chunks: AsyncIterable<Uint8Array>,

@@ -1,10 +1,11 @@
 /**
  * Sends requests to the API server with undici.
  *
- * Guarantees: every request but a watch has a deadline for the whole exchange, and its response a size limit. No request is sent twice,
- * with one exception: a read that is answered with 401 is repeated once if there is a newer credential. Redirects are not
- * followed. The token is sent in the `Authorization` header only, and only over TLS or inside this machine. Requests and
- * watches use separate HTTP/1.1 connections, so that neither can take all connections from the other.
+ * Guarantees: every request but a watch has a deadline for the whole exchange, and its response a size limit. No
+ * request is sent twice, with one exception: a read that is answered with 401 is repeated once if there is a newer
+ * credential. Redirects are not followed. The token is sent in the `Authorization` header only, and only over TLS or
+ * inside this machine. Requests and watches use separate HTTP/1.1 connections, so that neither can take all connections
+ * from the other.
  */
 import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext, type ConnectionOptions } from 'node:tls';
@@ -206,9 +207,9 @@ export class KubeTransport {
 }
 
 /**
- * Makes TLS to an IP address work through a SOCKS proxy. With such a proxy undici passes the address as the TLS server name,
- * which Node refuses. So the server name is `kubernetes`, which every API server has, and the certificate is checked against
- * the address.
+ * Makes TLS to an IP address work through a SOCKS proxy. With such a proxy undici passes the address as the TLS server
+ * name, which Node refuses. So `kubernetes`, a usual name of API servers, is passed as the server name, and the
+ * certificate is checked against the address.
  */
 function named(host: string): Pick<ConnectionOptions, 'servername' | 'checkServerIdentity'> {
   const address = host.replace(/^\[|\]$/g, '');

@@ -77,8 +77,8 @@ export class ExecPlugin extends ExecAuth {
     );
     child.once('close', cancel);
     child.once('exit', (code, signal) => {
-      // Do not overwrite a message that differs from the initial one. It already says that the plugin could not start, or why
-      // the operator ended the plugin.
+      // Keep a message that is no longer the initial one: it already says that the plugin could not start, or why the
+      // operator ended the plugin.
       if (this.ending !== nonsense) return;
       if (signal !== null) this.ending = `the program was ended by ${signal}`;
       else if (code !== 0) this.ending = `the program ended with exit code ${code}`;

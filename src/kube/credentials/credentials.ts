@@ -37,8 +37,8 @@ export async function findCredentials(options: CredentialsOptions): Promise<Kube
   const again = async (isRefused: boolean): Promise<KubeAccess> => {
     shownAt = clock.monotonic();
     try {
-      // Make a new source if the API server has refused the credential, or if the credential comes from files. Otherwise
-      // keep the source: it asks a plugin or an identity provider, and remembers the last credential.
+      // Load the configuration again if the API server has refused the credential, or if the credential comes from
+      // files. Otherwise keep the loaded configuration: its plugin or identity provider remembers the last credential.
       if (isRefused || !source.isAsked) source = await open();
       known = keptWhereSame(known, await source.show());
     } catch (error) {
@@ -162,10 +162,12 @@ function askedOf({ exec, authProvider }: User): string | undefined {
 }
 
 /**
- * Returns why a user entry of the kubeconfig gave no usable credential; undefined if the credential can be used. Either its
- * plugin, identity provider or token file gave neither a token nor a certificate, or the token has a character that an HTTP header
- * cannot contain. Without this check a request would be
- * sent without a credential, and the API server would treat it as one of `system:anonymous`.
+ * Returns why a user entry of the kubeconfig gave no usable credential. There are two reasons: its plugin, identity
+ * provider or token file gave no token and no certificate, or the token has a character that an HTTP header cannot
+ * contain. Returns undefined if neither is so.
+ *
+ * Without this check a request would be sent without a credential, and the API server would treat it as one of
+ * `system:anonymous`.
  */
 function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfiguration): string | undefined {
   const field = askedOf(user);
@@ -180,7 +182,10 @@ function emptiness({ authorization, tls }: KubeAccess, { user }: KubeConfigurati
     : `${of} gave no token`;
 }
 
-/** Returns the reason why the user's certificate and its key cannot be used together; undefined if they can. */
+/**
+ * Returns the reason why the user's certificate cannot be used, for example because it has expired or its key is
+ * missing. Returns undefined if it can be used, or if the user has no certificate.
+ */
 function wrongCertificate({ cert, key }: Tls, { user }: KubeConfiguration, nowMs: number): string | undefined {
   if (cert === undefined) return undefined;
   const of = `users["${user.name}"].${user.exec ? 'exec' : 'client-certificate'}`;
@@ -206,8 +211,8 @@ function textOf(value: unknown): string | undefined {
 }
 
 /**
- * Returns the credentials that were just read, but with the earlier objects wherever the content has not changed. This matters
- * because connections stay open only as long as the `Tls` object is the same.
+ * Returns the earlier credentials if the new ones have the same content. Otherwise returns the new ones, but with the
+ * earlier `Tls` object if its content is the same: connections stay open only as long as the `Tls` object is the same.
  */
 function keptWhereSame(known: KubeAccess, now: KubeAccess): KubeAccess {
   const tls = sameJson(known.tls, now.tls) ? known.tls : now.tls;
