@@ -18,7 +18,7 @@ export function actionsOf({ kind }: Pick<KindIdentity, 'kind'>): readonly string
 
 /**
  * Builds a ConfigMap that an administrator merges into `argocd-cm`, the ConfigMap of an Argo CD installation. `lua`
- * returns the text of a script.
+ * returns the Lua script with a given name.
  */
 export function argoConfig(kinds: readonly KindIdentity[], lua: (name: string) => string): object {
   const health = lua('health');

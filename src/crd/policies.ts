@@ -30,8 +30,8 @@ function inEffect({ name, operations, resources, variables, expression, message 
       failurePolicy: 'Fail',
       matchConstraints: { resourceRules: [{ apiGroups: [group], apiVersions: [version], operations, resources }] },
       ...(variables !== undefined && { variables }),
-      // Do not use the default reason, `Invalid`: on `Invalid`, some tools delete the refused object and create it
-      // again.
+      // Refuse with the reason `Forbidden`. On the default reason, `Invalid`, some tools delete the refused object and
+      // create it again.
       validations: [{ expression, message, reason: 'Forbidden' }],
     },
   };

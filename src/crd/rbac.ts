@@ -4,7 +4,7 @@
  */
 import { group, type KindIdentity } from '../engine/kind/contract/define.ts';
 
-/** A permission that the operator needs for resources of other API groups, such as Secrets. */
+/** A permission that the operator needs for resources that are not of its own kinds, such as Secrets. */
 interface KubePermission {
   readonly group: string;
   readonly resources: readonly string[];
@@ -18,7 +18,7 @@ interface KubePermission {
   readonly because: string;
 }
 
-/** All permissions that the operator needs for resources of other API groups, such as Secrets and Leases. */
+/** All permissions that the operator needs for resources that are not of its own kinds, such as Secrets and Leases. */
 export const accesses: readonly KubePermission[] = [
   {
     group: '',
@@ -141,8 +141,8 @@ const guarded: Readonly<Record<string, 'admin' | 'cluster' | 'activator' | 'rese
 };
 
 const write = ['create', 'update', 'patch', 'delete', 'deletecollection'];
-// The verbs for users on recovery requests, whose spec cannot be changed. `update` is not granted; `patch` is for the
-// metadata.
+// The verbs that users get on recovery requests. The spec of a recovery request cannot be changed, so users do not get
+// `update`; they get `patch` for the metadata.
 const writeOnce = ['create', 'patch', 'delete'];
 const aggregate = (...to: readonly string[]) =>
   Object.fromEntries(to.map((name) => [`rbac.authorization.k8s.io/aggregate-to-${name}`, 'true']));

@@ -78,7 +78,7 @@ interface Field {
   readonly path: string;
   readonly node: Structural;
   readonly required: boolean;
-  /** False for the items of a list and the values of a map, because they have no field name. */
+  /** True for a field; false for the items of a list and the values of a map, which have no names of their own. */
   readonly isNamed: boolean;
 }
 

@@ -53,7 +53,7 @@ const waiting = {
   DeletionBlocked:
     'Remove what the message names, such as alerts that use a contact point. To delete only the resource and keep the object in the service, set the annotation `apphosting.dev/on-delete: Retain`.',
   ObjectMissing:
-    'Nothing to do: the operator reads the service again. If the object is gone, Ready says what happens next; where the kind has `spec.lifecycle.onMissing`, that field decides.',
+    'Nothing to do: the operator reads the service again. If the object is gone, the condition Ready says what happens next. If the kind has `spec.lifecycle.onMissing`, that field decides.',
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
     "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
@@ -191,7 +191,8 @@ const aspects = {
   Accepted: nothing,
   NotSent: byItself,
   Promoted: 'Follow [After an activation](runbooks/after-an-activation.md).',
-  NotPromoted: 'While the activation is under way, nothing. If it has ended, do what the reason of Ready says.',
+  NotPromoted:
+    'While the activation is under way, do nothing. If the activation has ended, do what the reason of Ready says.',
   ScheduleEstablished: nothing,
   NoSchedule: 'Nothing to do. To try out a recovery, create a RecoveryValidation.',
 } as const satisfies Remedies;

@@ -37,8 +37,9 @@ const copied = new Set([...scalars, ...sizes, ...lists]);
 const walked = new Set(['properties', 'required', 'items', 'additionalProperties']);
 
 /**
- * Converts one node of a JSON schema. `steady` is true for a field that users can neither move nor remove and add
- * again. Only on such a field does a transition rule always apply.
+ * Converts one node of a JSON schema. `steady` is true if every object has the node: for the root, and for the required
+ * fields of such a node. Kubernetes checks a transition rule only if both the old and the new object have the node, so
+ * a user could avoid the rule on any other node: remove the node, then add it again.
  */
 function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   const { type } = node;
@@ -53,7 +54,10 @@ function convert(node: SchemaNode, path: string, steady: boolean): Structural {
   return { ...Object.fromEntries(own), ...contents(node, type, path, steady) } as Structural;
 }
 
-/** Returns the converted children of a schema node. For an integer, returns its format instead, such as int64. */
+/**
+ * Converts what a schema node contains: fields, list items or map values. An integer contains nothing, but gets a
+ * format, such as int64.
+ */
 function contents(node: SchemaNode, type: string, path: string, steady: boolean): Partial<Structural> {
   if (type === 'integer') return { format: integerFormat(node, path) };
   if (node.items !== undefined) return list(node, node.items, path);
@@ -76,7 +80,7 @@ function list(node: SchemaNode, item: SchemaNode, path: string) {
   const items = convert(item, `${path}[]`, false);
   for (const key of (node['x-kubernetes-list-map-keys'] ?? []) as readonly string[]) {
     if (!items.required?.includes(key))
-      throw new Error(`${path} is a list by the key ${key}, but that field is optional in its items`);
+      throw new Error(`${path} is a list by the key ${key}, but the items of the list may leave out the field ${key}`);
   }
   return { items };
 }
@@ -100,6 +104,8 @@ function checkPattern({ pattern }: SchemaNode, path: string): void {
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady)
-      throw new Error(`${path} has a transition rule, which removing and adding the field would evade`);
+      throw new Error(
+        `${path} has a transition rule, which a user could avoid by removing the field and adding it again`,
+      );
   }
 }
