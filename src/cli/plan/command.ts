@@ -111,8 +111,8 @@ async function liveObjects({ api }: OpenCluster, namespaces: ReadonlySet<string>
 }
 
 /**
- * Opens a reader for each account that the manifests refer to. The reader uses a snapshot file, or the credential that
- * comes from flags or from the account's Secret in the cluster.
+ * Opens the readers of a plan. A snapshot file, or a credential from flags, gives one reader for one account. Without
+ * these, each account resource gets a reader, with the credential from its Secret in the cluster.
  */
 async function* openReaders(
   settings: PlanSettings,

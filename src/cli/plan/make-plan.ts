@@ -98,7 +98,7 @@ function strangers(only: readonly string[], objects: readonly ParsedObject[]): r
 
 /**
  * Reports an account if some reads of it failed and no read of it succeeded. Reads of public catalogs do not count,
- * because they say nothing about the account. They are the only reads whose address has no query.
+ * because they say nothing about the account; such a read is recognised by its address, which has no query.
  */
 export function nothingReadOf(reader: AccountReader): readonly Finding[] {
   const ofAccount = reader.readings().filter(([address]) => address.includes('?'));
@@ -117,8 +117,8 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
     return [...objects, ...standIns];
   };
   if (live === undefined && base === undefined) {
-    // Without a cluster, the ids of the objects in the service are unknown. So assume that each resource manages the
-    // object that has the same name.
+    // No cluster was read, so the id of an object in the service is only known if a spec gives the id. Assume that any
+    // other resource manages the object of the same name.
     const objects = permissive(presumed(withAccounts(wanted.scene.objects)));
     return { before: undefined, after: { ...wanted.scene, objects }, notes: notesOf(objects, wanted) };
   }
@@ -129,8 +129,9 @@ function castOf({ wanted, base, live, readers: [reader] }: PlanInput) {
   const others = (live?.objects ?? []).filter(({ key }) => !baseKeys.has(key));
   const before = permitted(presumed(withAccounts([...baseObjects, ...others], wanted.scene.objects)));
   const beforeByKey = byKey(before);
-  // The engine first runs with the objects before the change, then with the objects after it. A resource that may adopt
-  // an object of the service by name in the first run must be allowed to do so in the second run too.
+  // The engine first runs with the objects before the change, then with the objects after it. The plan adds `adoption:
+  // ByName` to some specs for the first run. Add it for the second run too, so that the two specs differ only where the
+  // manifests do.
   const after = wanted.scene.objects.flatMap((one) => {
     const known = beforeByKey.get(one.key);
     return known !== undefined && isIdUnknown(known) ? presumed([one]) : [one];

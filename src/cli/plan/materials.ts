@@ -11,7 +11,10 @@ import { specOf, type Materials, type Scene } from './scenes.ts';
 /** A plan makes up a token for each account. The token is this prefix, followed by the id of the account. */
 export const tokenPrefix = 'the-credential-of-a-plan-for-';
 
-/** Every value that a plan makes up for a Secret or ConfigMap that no manifest contains begins with this address. */
+/**
+ * The beginning of each value that a plan makes up for a Secret or ConfigMap, if no manifest contains the Secret or
+ * ConfigMap.
+ */
 export const placeholders = 'https://unknown.invalid/';
 
 /** Collects all Secrets and ConfigMaps that the objects of a plan need. */
@@ -46,8 +49,8 @@ function placeholdersIn({ objects, materials }: Scene): readonly Material[] {
 }
 
 /**
- * Makes up a Secret with credentials for each account. By the token in this Secret, the plan knows which account a
- * request of the engine is for.
+ * Makes up a Secret with credentials for each account. The token in this Secret tells the plan which account a request
+ * of the engine is for.
  */
 function credentialsIn({ objects }: Scene, readers: readonly AccountReader[]): readonly Material[] {
   return objects.flatMap((one) => {

@@ -38,7 +38,9 @@ const Row = z
     file: z.string().optional(),
     line: z.int().optional(),
   })
-  .describe('A call that the operator would send, or (action `unknown`) what the plan cannot tell about a resource.');
+  .describe(
+    'A call that the operator would send. With the action `unknown`: what the plan cannot tell about a resource.',
+  );
 
 const Finding = z
   .strictObject({

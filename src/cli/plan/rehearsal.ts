@@ -1,7 +1,7 @@
 /**
- * Runs the real engine on objects in memory, a service in memory and a virtual clock until nothing more is sent, and records the calls that
- * it would have sent. The engine first runs with the objects before the change, then with those after it, so only the calls of the second
- * run are caused by the change.
+ * Runs the real engine on objects in memory, a service in memory and a virtual clock until the engine sends nothing
+ * more, and records its calls. The engine first runs with the objects before the change, then with those after it, so
+ * only the calls of the second run are caused by the change.
  */
 import { Engine } from '../../engine/engine.ts';
 import { OperatorKey } from '../../engine/kind/planner/compare.ts';
@@ -47,13 +47,13 @@ export interface PlannedCall {
 export type Played = Readonly<Awaited<ReturnType<typeof rehearse>>>;
 
 /**
- * When the engine has sent no call for this long, its work counts as finished. This time is longer than several polls.
- * It is also longer than the pause between the two reads by which the engine proves that an object is absent.
+ * When the engine has sent no call for this long, its work counts as finished. The time is long enough for several
+ * polls, and for the two reads with a pause between them that prove that an object is absent.
  */
 const quietMs = 420_000;
 const longestMs = 6 * 3_600_000;
 
-/** Says that a rehearsal ended at its time limit. */
+/** The message of a plan whose run of the engine ended at its time limit. */
 export const notQuiet = 'the operator did not finish: it was still sending calls after six hours of simulated time';
 
 /**
@@ -182,10 +182,10 @@ class Stage {
   }
 
   /**
-   * Changes the ownership in the status of a resource from Adopted to Created, if the resource has adopted its object by
-   * name in this plan. A resource does so here if it has neither a status nor spec.externalId, and in the cluster most such
-   * resources have created their object. An adopted object stays by default when its resource is deleted, so without this
-   * change the plan would not show the deletion of the object.
+   * Changes the ownership in status from Adopted to Created for resources that had neither a status nor
+   * spec.externalId. In a plan, these resources adopt their objects by name, but in the cluster most of them have
+   * created their objects. If a resource is deleted, the operator by default keeps an adopted object and deletes a
+   * created one.
    */
   own(objects: readonly ParsedObject[]): void {
     for (const { key } of objects.filter(isIdUnknown)) {
@@ -267,8 +267,8 @@ class Stage {
 }
 
 /**
- * Lists the environments that the manifests contain for the app with this name. If they contain none, returns one
- * environment with the name `?`, because its name is unknown.
+ * Lists the environments that the manifests contain for the app with this name. If the manifests contain none, returns
+ * one environment with the name `?`, which stands for an unknown name.
  */
 function expectedOf(app: string, objects: readonly ParsedObject[]): readonly Readonly<Record<string, unknown>>[] {
   const isApp = (one: ParsedObject) => (specOf(one)['name'] ?? one.object.metadata.name) === app;

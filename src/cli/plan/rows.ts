@@ -17,8 +17,8 @@ export interface Known {
   /** The file and line of each resource in the manifests, by the key of the resource. */
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
   /**
-   * The keys of resources whose earlier spec is known, from the cluster or from --base. This spec also contains the
-   * fields that the service hides.
+   * The keys of resources whose spec before the change is known, from the cluster or from --base. That spec also has
+   * the values that the service hides.
    */
   readonly hiddenKnown: ReadonlySet<string>;
   /** The keys of those resources that were read from the cluster. */
@@ -46,7 +46,7 @@ function plainText(text: string): string {
 
 /**
  * Returns the sorted rows of a plan. `rows` has the changes that the manifests cause; `drift` has the changes that the
- * operator would make anyway.
+ * operator would make without them.
  */
 export function rowsOf(played: Played, known: Known): Pick<Plan, 'rows' | 'drift'> {
   const names = namesOfIds(played.objects);
@@ -90,7 +90,7 @@ export function foldedByAccount(rows: readonly PlanRow[], { objects, places }: K
   return [...accounts, ...others];
 }
 
-/** Reports the objects that the operator would leave Stalled. */
+/** Reports the objects that would be Stalled after the change. */
 export function stalledOf(played: Played, known: Known): readonly Finding[] {
   return played.objects.flatMap(({ key, status }) => {
     const stalled = conditionOf({ status }, 'Stalled');
@@ -102,16 +102,18 @@ export function stalledOf(played: Played, known: Known): readonly Finding[] {
 
 interface Around extends Known {
   readonly names: ReadonlyMap<string, string>;
-  /** The fields that some call of this plan sends as a secret; see `secretsIn`. */
+  /**
+   * The fields that at least one call of this plan sends as a secret. Each entry has the form that `secretsIn` returns.
+   */
   readonly secrets: ReadonlySet<string>;
   /**
-   * The names, at the top of a request body, of fields whose value in the service is unknown, because the service hides
-   * them and the earlier spec is not known.
+   * The top-level fields of the request body whose old value is unknown, because the service hides them and the spec
+   * before the change is not known.
    */
   readonly hidden: ReadonlySet<string> | undefined;
 }
 
-/** Returns the names, at the top of a request body, of the fields that the service never shows of this object. */
+/** Returns the top-level fields of a request body whose values the service does not show for this object. */
 function hiddenIn({ kind, spec, object: { status } }: ParsedObject): ReadonlySet<string> {
   const words = spec.is === 'valid' ? (kind.interfaceWords?.(spec.value) ?? {}) : {};
   const names = new Map(Object.entries(words).map(([name, path]) => [path, name]));
@@ -126,7 +128,9 @@ function topOf(name: string): string {
   return name.split('.', 1)[0] ?? name;
 }
 
-/** Returns the fields that a call sends as a secret. Their earlier values are not shown either. */
+/**
+ * Returns the fields that a call sends as a secret. A plan shows neither the new nor the old values of these fields.
+ */
 function secretsIn({ object, request }: PlannedCall): readonly string[] {
   return [...flattened(sentBy(request))].flatMap(([name, value]) => (isSecret(value) ? [`${object} ${name}`] : []));
 }
@@ -185,7 +189,7 @@ function noteOf(call: PlannedCall, around: Around): string | undefined {
   if (request.endpoint === 'POST /solutions') return solutionNote(call);
   if (actionOf(request) === 'request') return gateOf(call, around);
   if (request.endpoint === 'POST /app' && around.isDatabase(request.body?.['dockerPreset']))
-    return 'the service also creates an environment for the database, whose id is not known yet. The plan assumes the name in spec.environmentName of the AppEnvironment for this app, and shows ? if there is none';
+    return 'the service also creates an environment for the database; the id of the environment is not known yet. The plan assumes the name in spec.environmentName of the AppEnvironment for this app, and shows ? if there is no such name';
   return undefined;
 }
 
@@ -226,8 +230,9 @@ function unknownsOf({ request, answer }: PlannedCall): readonly PlanField[] {
 }
 
 /**
- * Fields of a request that a plan does not show as changes: ids of the account, of common objects and of the request,
- * and `applyImmediately`, which only decides when a change is deployed. Exception: `appEnvId` is shown for a new object.
+ * Fields of a request that a plan does not show as changes: ids that only say what the call is about, the id of the
+ * request, and `applyImmediately`, which only decides when a change is deployed. Exception: for a new object, a plan
+ * shows `appEnvId`, the environment of the object.
  */
 const naming: ReadonlySet<string> = new Set([
   'accountId',
@@ -240,16 +245,23 @@ const naming: ReadonlySet<string> = new Set([
   'applyImmediately',
 ]);
 
-/** Objects in request bodies of which the service only changes the fields that are sent. It replaces every other object. */
+/**
+ * Objects in request bodies that the service merges: it keeps the fields that the call does not send. The service
+ * replaces every other object as a whole.
+ */
 const merged: ReadonlySet<string> = new Set(['config', 'jobConfig', 'functionConfig', 'envVars', 'inputs']);
 
-/** Lists the fields that a call changes: those that it sends, and those that it removes by leaving them out. */
+/**
+ * Lists the fields that a call changes: those that it sends, and those that the service removes because the call leaves
+ * them out.
+ */
 function fieldsOf({ object, request, before = {} }: PlannedCall, around: Around): readonly PlanField[] {
   const isNew = actionOf(request) === 'create';
   const sent = flattened(sentBy(request));
   const was = flattened(isNew ? {} : (before as JsonObject));
   const objects = new Set([...sent.keys()].filter((name) => name.includes('.')).map(topOf));
-  // The service replaces an object, and all settings of a protection; a value that is not sent is removed.
+  // The service replaces objects, and the settings of a protection, as a whole: it removes each value that the call
+  // does not send.
   const isReplaced = (top: string) =>
     request.endpoint === configure ? protectionSettings.has(top) : objects.has(top) && !merged.has(top);
   const left = [...was.keys()].filter((name) => Boolean(was.get(name)) && isReplaced(topOf(name)));
@@ -275,7 +287,9 @@ function sentBy({ endpoint, body = {} }: Request): JsonObject {
   return { ...(appEnvId !== undefined && { appEnvId }), ...settings };
 }
 
-/** Splits an object into fields, named by their path; does not split lists. */
+/**
+ * Returns the fields of an object and of the objects in it, by path, such as `config.url`. A list counts as one field.
+ */
 function flattened(value: JsonObject): ReadonlyMap<string, Json> {
   return new Map(Object.entries(value).flatMap(([name, inner]) => flat(name, inner)));
 }
@@ -293,7 +307,7 @@ function isSecret(value: Json | undefined): boolean {
 type Told = Exclude<PlanField['after'], undefined>;
 
 /**
- * Prepares a value for printing. Hides secrets. Replaces each id that this plan has made up with the name of the
+ * Prepares a value for printing. Hides secrets. Replaces each id that the plan has made up with the name of the
  * resource that gets the id.
  */
 function told(value: Json, around: Pick<Around, 'names'>): Told {
@@ -319,8 +333,8 @@ function namesOfIds(objects: readonly ParsedObject[]): ReadonlyMap<string, strin
 }
 
 /**
- * Makes the row of an object that the plan cannot fully predict, because the object still waits for something or has
- * fields that the service never shows.
+ * Makes the row of an object that the plan cannot fully predict, because the object is not Ready at the end of the
+ * plan, or has fields that the service does not show. Returns no row for any other object.
  */
 function unknownRow(
   { key, kind, object, status }: ParsedObject,
@@ -332,8 +346,8 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no row for an object whose request is under way, because the plan ends before the service has finished it. Either
-  // this plan has pretended to send the request, or status says that the service has accepted it.
+  // Make no row for an object that only waits until the service has carried out its request, because a plan ends
+  // earlier. The request is one of the calls of this plan, or was sent before: then status has `acceptedTime`.
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);

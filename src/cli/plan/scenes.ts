@@ -1,6 +1,6 @@
 /**
- * Builds objects from manifests, for a run of the engine in memory. A plan runs the engine in this way to find out which calls it would
- * send.
+ * Builds objects from manifests, for a run of the engine in memory. A plan runs the engine in this way to find out
+ * which calls the operator would send.
  */
 import { isRecord } from '../../base/json.ts';
 import { group, version } from '../../engine/kind/contract/define.ts';
@@ -23,7 +23,7 @@ export interface Scene {
   readonly materials: Materials;
 }
 
-/** The manifests that the plan can use, and findings that say why others cannot be used. */
+/** The manifests that the plan can use, and findings that say why it cannot use the others. */
 export interface Sorted {
   readonly scene: Scene;
   readonly places: ReadonlyMap<string, { readonly file: string; readonly line: number }>;
@@ -128,8 +128,8 @@ export function isIdUnknown(one: ParsedObject): boolean {
 }
 
 /**
- * Lets a resource adopt an object of the service by name, if
- * neither its status nor its spec gives the id of the object.
+ * Lets each resource adopt an object of the service by name, if it is unknown which object the resource manages; see
+ * `isIdUnknown`.
  */
 export function presumed(objects: readonly ParsedObject[]): readonly ParsedObject[] {
   return objects.map((one) => {
@@ -150,8 +150,8 @@ export function permissive(objects: readonly ParsedObject[]): readonly ParsedObj
 }
 
 /**
- * Resources may refer to account resources that do not exist. Adds each of these to the objects of the plan, with the id
- * of the account that the plan reads.
+ * Makes the account resources that other resources refer to but that do not exist. They get the id of the account that
+ * the plan reads.
  */
 export function standInAccounts(objects: readonly ParsedObject[], accountId: string): readonly ParsedObject[] {
   const known = new Set(objects.map(({ key }) => key));

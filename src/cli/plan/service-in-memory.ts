@@ -1,7 +1,7 @@
 /**
- * Plays the service during a plan. Answers each read like the real service, but with the changes that the plan has made. The changes stay
- * in memory: a new item gets an id that begins with `new-`, and a deployment succeeds at once. Details that the documentation of the
- * service leaves open are not made up.
+ * Plays the service during a plan. Answers each read as the real service would if it had carried out the calls of the
+ * plan. These calls only change data in memory: a new item gets an id that begins with `new-`, and a deployment
+ * succeeds at once. Details that the documentation of the service leaves open are not made up.
  */
 import { isRecord, recordsIn } from '../../base/json.ts';
 import type { Read, Request } from '../../engine/ports.ts';
@@ -26,8 +26,9 @@ interface Shelf {
   readonly single?: string;
   readonly id: string;
   /**
-   * True if only a read of one item shows all fields that a plan needs. For all other items, the list also serves to
-   * answer a read of one item. So a plan does not read the settings of a listed contact point, which hold secrets.
+   * True if the list lacks fields that a plan needs, so that a read of one item must ask the real service. For other
+   * types, the item in the list answers such a read, so that a plan does not read the settings of a listed contact
+   * point, which hold secrets.
    */
   readonly isListedInPart?: true;
 }
@@ -41,11 +42,11 @@ const shelves: Readonly<Record<ShelfName, Shelf>> = {
   configuration: { list: '/disaster-readiness/configurations', field: 'items', id: 'configurationId' },
 };
 
-/** The beginning of every id that this plan has made up. */
+/** The beginning of every id that a plan makes up. */
 const newPrefix = 'new-';
 const prefix = '/api/public/v1';
 
-/** True if an id is a placeholder that this plan invented, not an id of the service. */
+/** True if a plan has made up this id. The service does not know such an id. */
 export function isNewId(id: unknown): boolean {
   return typeof id === 'string' && id.startsWith(newPrefix);
 }
@@ -58,16 +59,16 @@ interface Answer {
 type Reply = Answer | WireFailure;
 
 /**
- * Answers requests as the service would, from the data that was
- * read from the service and the changes that this plan has made.
+ * Answers requests as the service would, from the data that was read from the service and the earlier calls of this
+ * plan.
  */
 export class ServiceInMemory {
   readonly #reader: AccountReader;
   readonly #wallMs: () => number;
   readonly #environmentsOf: (app: string) => readonly Item[];
   /**
-   * The items that the calls of this plan have created, changed or deleted, by type and id. The value is the whole item
-   * if it is new, the changed fields if the item was changed, and undefined if it was deleted.
+   * What the calls of this plan have changed, by type and id of the item. The value is the whole item if a call creates
+   * the item, the changed fields if a call changes it, and undefined if a call deletes it.
    */
   readonly #kept = new Map<string, Item | undefined>();
   /** The messages of failed reads of the real service. */
@@ -112,7 +113,7 @@ export class ServiceInMemory {
     return { status: reply.status, headers, text: JSON.stringify(reply.body) };
   };
 
-  /** Returns the item of the service that a call changes, as the item is before the call. */
+  /** Returns the item of the service that a call changes, in its state before the call. */
   async itemOf({ endpoint, query = {}, body = {} }: Request): Promise<Item | undefined> {
     if (endpoint === 'POST /disaster-readiness/configure') return this.#settingsOf(configuredBy(body));
     const name = shelfOf(endpoint);
@@ -186,9 +187,7 @@ export class ServiceInMemory {
     return done({ ...base.body, [field]: [...listed, ...(isLast ? this.#made(name, query) : [])] });
   }
 
-  /**
-   * Lists the items that this plan has created and that the service would return for a list request with this query.
-   */
+  /** Lists the items that calls of this plan create and that match the query of a list request. */
   #made(name: ShelfName, query: Query): readonly Item[] {
     const made = [...this.#kept].filter(([key]) => key.startsWith(`${name}/${newPrefix}`));
     const items = made.map(([, item]) => item).filter((item) => item !== undefined);
@@ -196,8 +195,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Returns an item of the service with the changes that this plan
-   * has made to it; undefined if this plan has deleted the item.
+   * Returns an item of the service as the calls of this plan change it; undefined if one of these calls deletes the
+   * item.
    */
   #withChanges(name: ShelfName, read: Item, id = read[shelves[name].id]): Item | undefined {
     const key = `${name}/${String(id)}`;
@@ -218,8 +217,8 @@ export class ServiceInMemory {
   }
 
   /**
-   * Lists the items of one type in their current state: those in the lists that were read, with the changes that this
-   * plan has made to them, and those that this plan has created.
+   * Lists the items of one type: those in the lists that were read, as the calls of this plan change them, and those
+   * that these calls create.
    */
   #all(name: ShelfName): readonly Item[] {
     const listed = this.#listed(name).map((item) => this.#withChanges(name, item));

@@ -83,7 +83,7 @@ describe('a plan of something new', () => {
       ['MetricAlert/busy', 'POST /app-env/alert'],
     ]);
     expect(made.rows[1]?.note).toMatch(
-      /^the service also creates an environment for the database, whose id is not known yet/,
+      /^the service also creates an environment for the database; the id of the environment is not known yet/,
     );
     expect(made.rows[1]?.fields).toContainEqual({ name: 'dockerPreset', after: 'POSTGRESQL' });
     expect(made.rows[1]?.fields).toContainEqual({ name: 'disk', after: 10 });
