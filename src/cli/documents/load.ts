@@ -1,8 +1,9 @@
 /**
  * Loads Kubernetes objects from a folder, a file or standard input, each with its file and line.
  *
- * Guarantees: the order of the objects does not depend on the machine; a file or folder that cannot be read is reported and
- * never left out. If a kustomization was rendered, only problems of the rendered text are reported.
+ * Guarantees: the order of the objects does not depend on the machine; a file or folder that cannot be read is reported
+ * and never left out. Exception: if kustomize has built the objects of a folder, only problems in the output of
+ * kustomize are reported.
  */
 import { execFile } from 'node:child_process';
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
@@ -26,7 +27,7 @@ export interface Loaded {
   readonly namespace: string | undefined;
   readonly object: Readonly<Record<string, unknown>>;
   readonly place: Place;
-  /** Finds the line of a field in the file; if the field is absent, the line of the nearest field around it. */
+  /** Finds the line of a field in the file. If the field is absent, finds the line of its nearest parent. */
   readonly lineOf: (path: readonly (string | number)[]) => number;
 }
 
@@ -42,7 +43,7 @@ export interface Unreadable {
 export interface Documents {
   readonly loaded: readonly Loaded[];
   readonly unreadable: readonly Unreadable[];
-  /** Sentences that the command prints as notes, such as that a kustomization was not rendered. */
+  /** Sentences for the user, such as that a kustomization was not rendered. */
   readonly notes: readonly string[];
 }
 
@@ -85,8 +86,8 @@ export async function readTexts(path: string) {
 }
 
 /**
- * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. A link that leads nowhere
- * counts as a folder if its name has no extension. Leaves out hidden files and folders.
+ * Lists the names of the manifest files and subfolders in a folder, in alphabetical order. Leaves out hidden files and
+ * folders. Also lists a broken link if its name has no extension, so that the link is reported.
  */
 async function wantedIn(folder: string): Promise<readonly string[]> {
   const names = (await readdir(folder)).filter((name) => !name.startsWith('.')).toSorted();
@@ -235,7 +236,7 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   };
 }
 
-/** Finds the file and line of a field; if the field is absent, those of the nearest field around it. */
+/** Finds the file and line of a field. If the field is absent, finds those of its nearest parent. */
 function placeOf({ file, lines, document }: Source, path: Path): Place {
   let node: unknown = document.contents;
   let offset = startOf(document);

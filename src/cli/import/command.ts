@@ -144,8 +144,8 @@ async function imported(
     ...proof.skipped,
   ];
   const texts = new Map([...found.files, ...changes.map(({ path, after }) => [path, after] as const)]);
-  // A new folder needs no second proof: it will contain only manifests for which it was just proved that applying them
-  // sends nothing to the service. An existing folder may also contain manual edits that send something.
+  // A new folder needs no second proof, because the first proof covers all manifests in it. An existing folder may also
+  // contain manual edits that send something.
   const edits = found.files.size === 0 ? [] : await callsOf(texts, reader, namespace ?? 'default');
   const { written, problem } = settings.check ? { written: 0 } : await writeFiles(folder, changes, signal);
   const isSnapshotWanted = !settings.check && !signal.aborted;

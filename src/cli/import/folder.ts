@@ -80,7 +80,8 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
   for (const draft of drafts) {
     const path = found.paths.get(`${draft.kind}/${draft.id}`) ?? `${folders[draft.kind]}/${draft.name}.yaml`;
     const before = texts.get(path) ?? found.files.get(path);
-    // Keep the policy Observe while the Secret still holds placeholders, because otherwise the operator would send the placeholders.
+    // Keep the policy Observe of a resource while its Secret still holds placeholders, because otherwise the operator
+    // would send the placeholders.
     const isToFillIn = draft.secrets.some(({ name }) => hasBlanks(found.files.get(secretPath(name)) ?? ''));
     texts.set(path, before === undefined ? newText(draft, account) : mergedText(before, draft, isToFillIn));
   }
@@ -91,8 +92,9 @@ export function changesOf(found: FolderContent, drafts: readonly Draft[], accoun
     const before = found.files.get(path);
     return { path, before, after: before === undefined ? after : withKeys(before, keys) };
   });
-  // Add only new files to an existing kustomization. Leave out the Secrets, because a person must fill them in and apply
-  // them. Write the kustomization first: if the import is stopped, the next one no longer counts the written files as new.
+  // Add only new files to an existing kustomization. Leave out the Secrets, because a person must fill them in and
+  // apply them. Write the kustomization before all other files: otherwise an import that is stopped could leave files
+  // that no later import adds, because they are no longer new.
   const kustomization = found.files.get('kustomization.yaml');
   const resources = [...fixed.slice(0, accounts.length === 0 ? 0 : 1), ...changes]
     .filter(({ before }) => kustomization === undefined || before === undefined)
@@ -175,11 +177,15 @@ function mergedText(before: string, draft: Draft, isToFillIn: boolean): string {
   return isChanged ? documents.map((document) => document.toString({ lineWidth: 0 })).join('') : before;
 }
 
-/** Sets a value in a manifest. Only this value gets the quotes that parsers of YAML 1.1 need; all else stays as it is. */
+/**
+ * Sets a value in a manifest. Writes this value with quotes if parsers of YAML 1.1 need them, and leaves all else as it
+ * is.
+ */
 function setValue(document: Document.Parsed, path: readonly string[], value: unknown): void {
   const node = parseDocument(stringify(value, yamlOptions)).contents;
   const old = document.getIn(path, true);
-  // Change the value of an existing YAML scalar, not the scalar itself, so that its comments stay.
+  // If the field has a YAML scalar already, change only the value of the scalar: a new scalar would lose the comments
+  // of the old one.
   if (!isScalar(old) || !isScalar(node)) return document.setIn(path, node);
   old.value = node.value;
   if (node.type !== undefined && node.type !== 'PLAIN') old.type = node.type;

@@ -101,7 +101,7 @@ export function draftsOf(
   for (const protection of protections) {
     const { configurationId: id, sourceAppEnvId } = protection;
     if (sourceAppEnvId === undefined) {
-      skip(`protection ${id}`, 'the service does not show its environment');
+      skip(`protection ${id}`, 'the service does not show the environment of the protection');
       continue;
     }
     const shown = protectionSpec(protection);
@@ -189,7 +189,7 @@ const theirs = {
 const sentAnew = {
   code: 'SentAnew',
   reason:
-    'the service does not list installations, so the operator would have to send POST /solutions again to manage this one, which creates the components that are missing',
+    'to manage this installation, the operator would have to send POST /solutions again, because the service does not list installations; that call would create the components that are missing',
 };
 
 /**
@@ -297,8 +297,8 @@ function contactPointDraft({ contactPointId: id, name: shown, type, config }: Po
   const needed = Object.entries(all).filter(([field]) => field !== 'password' || (config?.[field] ?? null) !== null);
   const texts = open.flatMap((field) => {
     const given = config?.[field] ?? '';
-    // The user name is no secret, so unwrap it. It is wrapped because every text setting of a contact point is wrapped
-    // as a secret, unless the setting is known to be harmless. The user name is not among the known ones.
+    // The user name is no secret, so write it as text. The hosting layer returns it as a `Secret`, as it does with most
+    // settings of a contact point.
     const text = given instanceof Secret && field === 'username' ? given.reveal() : given;
     return typeof text === 'string' ? [[field, text] as const] : [];
   });

@@ -35,20 +35,20 @@ interface Unread {
 export type AccountContent = Awaited<ReturnType<typeof readAccount>>;
 
 /**
- * Chooses what to read of an account: the kinds of the objects, where an empty list means all kinds, and the ids of the
- * memberships.
+ * Chooses what to read of an account. `kinds` has the kinds of the objects to read; all kinds if empty. `members` has
+ * the ids of the memberships to read.
  */
 interface Wanted {
   readonly kinds: readonly string[];
   readonly members: readonly string[];
   /**
    * True to also read the recovery points, and the environments that can be protected. Import writes no manifests for
-   * them, but a plan that is made from the same data needs them.
+   * them, but `apphosting plan` needs them in the snapshot that import writes.
    */
   readonly recovery?: boolean;
   /**
-   * Called when all lists have been read. `lists` is the number of these lists, `reads` is the number of reads that
-   * still follow.
+   * Called when the lists of the whole account have been read. `lists` is their number, `reads` the number of reads
+   * that still follow, such as one for the alerts of each environment.
    */
   readonly onListed?: (accountId: string, lists: number, reads: number) => void;
 }
@@ -123,7 +123,8 @@ export async function readAccount(
 }
 
 /**
- * Reads the settings of contact points, and stops at the first read that fails. Secret values stay wrapped in `Secret`.
+ * Reads the settings of contact points, and stops at the first read that fails. Returns secret settings as a `Secret`,
+ * which cannot be printed.
  */
 async function settingsOf(reader: Pick<AccountReader, 'read'>, points: readonly ContactPointItem[]) {
   const settings = new Map<string, ContactPointWithSecrets['config']>();
