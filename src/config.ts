@@ -11,9 +11,7 @@ import { z } from 'zod';
 /** The namespace in which the operator runs, both in an installation and in a sandbox. */
 export const operatorNamespace = 'apphosting-system';
 
-/**
- * Defines one flag of a command: its help text, and the schema that turns the text that the user gave into a setting.
- */
+/** Defines one flag of a command: its help text, and the schema that turns the user's text into a setting. */
 export interface Flag<T> {
   readonly help: string;
   /** The placeholder for the flag's value in `--help`. A flag without a placeholder takes no value; its setting is true or false. */
@@ -286,7 +284,11 @@ export const sandboxCommand = {
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
-    rateLimit: { help: 'requests per second and account', value: 'N', schema: wholeNumber(1, 1_000_000).optional() },
+    rateLimit: {
+      help: 'requests per second for each account',
+      value: 'N',
+      schema: wholeNumber(1, 1_000_000).optional(),
+    },
     clock: {
       help: "the service's clock",
       value: 'real|virtual',
@@ -321,7 +323,11 @@ export const runCommand = {
   flags: {
     kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text('watch only this namespace, which needs Roles only', 'NAME', 'must be the name of a namespace'),
+    namespace: text(
+      'watch only this namespace; the operator then needs no ClusterRole',
+      'NAME',
+      'must be the name of a namespace',
+    ),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
@@ -330,7 +336,7 @@ export const runCommand = {
       ),
       variable: 'POD_NAMESPACE',
     },
-    selector: text('watch only resources and accounts with these labels, beside other operators', 'LABELS'),
+    selector: text('watch only resources and accounts with these labels; other operators may watch the rest', 'LABELS'),
     metricsListen: {
       help: 'the address that serves /metrics, /healthz and /readyz; without HOST, every address of the machine, IPv6 included',
       value: '[HOST]:PORT',
@@ -411,8 +417,8 @@ export function programPlaces(environment: Environment = env): ProgramPlaces {
 type Variables = Readonly<Record<string, string>>;
 
 /**
- * Makes the environment for a child process: the environment of this process with the variables in `extra`, and with those
- * in `usual` that this process does not have.
+ * Makes the environment variables for a child process: those of this process, replaced and extended by `extra`. A
+ * variable in `usual` counts only if neither this process nor `extra` has a variable of that name.
  */
 export function environmentWith(extra: Variables, usual: Variables = {}): Record<string, string | undefined> {
   return { ...usual, ...env, ...extra };

@@ -37,7 +37,9 @@ export const activateCommand = {
       'NAME',
     ),
     appName: text('the name of the new app; by default the name stored in the protection', 'NAME'),
-    acknowledgeWriters: { help: 'accept that the source may go on writing data if the service cannot stop it' },
+    acknowledgeWriters: {
+      help: 'accept that the source environment may go on writing data, if the service cannot stop that environment',
+    },
     validMinutes: whole('the number of minutes for which the manifest is valid', 'N', '60', [1, 1_440]),
   },
   notes: [
@@ -110,8 +112,8 @@ function pointOf({ facts }: ProtectionView, asked: string): Point {
 }
 
 /**
- * Chooses the names of the recovered environment and its app. Names from flags come first, then those that the
- * protection has saved. Fails if the environment has no name, or if flags rename a warm standby.
+ * Chooses the names of the recovered environment and its app. Names from flags come first, then those in the status or
+ * spec of the protection. Fails if the environment has no name, or if flags rename a warm standby.
  */
 function targetOf({ facts, spec }: ProtectionView, choice: PointChoice): object {
   const { warmDestination } = facts;
@@ -142,8 +144,8 @@ function isAnother({ facts, obstacle }: ProtectionView): boolean {
 }
 
 /**
- * Counts the earlier activations of a recovery point. A new activation needs a new `attempt`, because the service
- * answers an equal request with the earlier operation.
+ * Counts the earlier activations of a recovery point, and those whose recovery point is unknown. A new activation needs
+ * a new `attempt`, because the service answers an equal request with the earlier operation.
  */
 function earlierTries({ facts: { operations = [] } }: ProtectionView, { cutoffTime }: Point): number {
   const isOfPoint = (shown: string | undefined) => shown === undefined || sameMoment(shown, cutoffTime);

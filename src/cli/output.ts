@@ -15,8 +15,8 @@ export const exitCodes = {
   /** The exit code if the command found changes or problems. */
   found: 2,
   /**
-   * The exit code of a plan that contains something that the flag `--fail-on` names. Also the exit code of a command
-   * that changes nothing because Argo CD or Flux owns the resource.
+   * The exit code of a plan if the flag `--fail-on` names something in the plan, such as a deletion. Also the exit code
+   * of a command that changes nothing because Argo CD or Flux owns the resource.
    */
   gate: 3,
   /** The exit code if the command line is not valid. */
@@ -51,8 +51,8 @@ export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.Write
 }
 
 /**
- * The options with which commands write YAML: parsers of YAML 1.1 read the same values as those of YAML 1.2. For
- * example, `22:00`, `on` and `1_000` get quotes, because YAML 1.1 has other values for them.
+ * The options with which commands write YAML, so that parsers of YAML 1.1 and of YAML 1.2 read the same values. For
+ * example, the texts `22:00`, `on` and `1_000` get quotes, because YAML 1.1 would not read them as texts otherwise.
  */
 export const yamlOptions = { compat: 'yaml-1.1' } as const;
 
@@ -103,7 +103,7 @@ export function capitalised(word: string): string {
   return `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`;
 }
 
-/** Formats how long ago a time was, in the largest unit of which at least two have passed: `90s`, `12m`, `5h`, `3d`. */
+/** Formats how long ago a time was, in the largest unit that gives at least 2: `90s`, `12m`, `5h`, `3d`. */
 export function ageInWords(time: string, nowMs = Date.now()): string {
   const seconds = Math.max(0, Math.round((nowMs - Date.parse(time)) / 1_000));
   if (Number.isNaN(seconds)) return '?';

@@ -78,7 +78,7 @@ function tableOf(protection: ProtectionView, listed: readonly Point[], total: nu
   return [...lines, ...(notes.length === 0 ? [] : ['', ...notes]), ''].join('\n');
 }
 
-/** Formats the replicas, CPU, memory and volumes that a recovery from a point would need, as far as they are known. */
+/** Formats the size of a recovery point: its replicas, CPU, memory and volumes, as far as they are known. */
 function sizeOf({ sizing }: Point): string {
   if (sizing === undefined) return '-';
   const parts = [

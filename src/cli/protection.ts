@@ -27,8 +27,8 @@ export interface ProtectionView {
   /** The reason and message of the condition ActivationAvailable if this condition is False. */
   readonly obstacle: { readonly reason: string; readonly message: string } | undefined;
   /**
-   * The reason why the service did not list the recovery points. If it is set, the points come from the status of the
-   * resource.
+   * The reason why the service did not list the recovery points. If there is such a reason, `facts` has the points from
+   * the status of the resource.
    */
   readonly stale?: Extract<LivePoints, { readonly why: string }>;
 }
@@ -36,7 +36,7 @@ export interface ProtectionView {
 /** One recovery point, as the status of a DisasterProtection lists it. */
 export type Point = NonNullable<DisasterProtectionFacts['recoveryPoints']>[number];
 
-/** The flags and the first note in the help that all commands about a DisasterProtection have. */
+/** The flags that all commands about a DisasterProtection have, and the first note in the help of these commands. */
 export const protectionCommand = {
   flags: { ...clusterFlags, ...accountFlags, operatorNamespace: operatorNamespaceFlag },
   notes: [
@@ -123,7 +123,9 @@ export function protectionFrom(object: KubeObject): ProtectionView {
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
   const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
-    throw new Trouble(`DisasterProtection ${namespace}/${name} is not bound to a configuration yet`);
+    throw new Trouble(
+      `DisasterProtection ${namespace}/${name} is not valid, or has no configuration in the service yet`,
+    );
   }
   const ready = conditionOf(object, 'RecoveryReady');
   const doubt =

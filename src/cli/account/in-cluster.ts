@@ -91,8 +91,8 @@ async function found(title: string, read: () => Promise<KubeObject | undefined>)
 }
 
 /**
- * Finds the credential of an account: that of `--account`, else that of the flags for the service, else that of the
- * account `default` in the cluster.
+ * Finds the credential of an account: from the account resource that `--account` names, else from the flags for the
+ * service, else from the account `default` in the cluster.
  */
 export async function credentialFor(
   settings: AccountSettings & Settings<typeof clusterAccountFlags>,

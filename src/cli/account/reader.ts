@@ -1,7 +1,7 @@
 /**
- * Reads one account of the service, at a limited number of requests per second. Guarantees: only GET requests are sent; each address is
- * read once, and gives the same response for the rest of the run, so that results do not contradict each other; a failed read is reported
- * as failed, and never looks like an empty list.
+ * Reads one account of the service, at a limited number of requests per second. Guarantees: only GET requests are sent;
+ * each address (path and query) is requested only once, and later reads of the address get the same response, so that
+ * results do not contradict each other; a failed read is reported as failed, and never looks like an empty list.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { recordsIn, type Secret } from '../../base/json.ts';
@@ -17,7 +17,7 @@ export type AccountReading =
   /** The read failed. `why` gives the reason in one word, `message` in a sentence. */
   | { readonly is: 'failed'; readonly why: ReadFailure; readonly message: string };
 
-/** The reasons for which a read of the service can fail. */
+/** The reason why a read of the service failed. */
 export type ReadFailure = 'unauthorized' | 'forbidden' | 'throttled' | 'refused' | 'unreachable' | 'notInSnapshot';
 
 /** A source of an account's data: the service, or a snapshot. Disposing of the reader closes the connection. */
@@ -50,11 +50,11 @@ export interface GivenCredential {
   readonly baseUrl: string;
   readonly token: Secret;
   readonly caBundle?: string;
-  /** The flag or the Secret from which the base URL comes. Error messages show it. */
+  /** The flag or the Secret that gave the base URL, as error messages name it. */
   readonly source: string;
   /**
-   * The account resource in the cluster that led to this credential. Undefined if the credential was found in another
-   * way, for example by flags.
+   * The account resource that was read from the cluster to find this credential. Undefined if the credential was found
+   * in another way, for example by flags.
    */
   readonly of?: { readonly kind: string; readonly name: string };
 }

@@ -100,7 +100,10 @@ export function withGroup({ plural, group }: Pick<Resource, 'plural' | 'group'>)
   return group === '' ? plural : `${plural}.${group}`;
 }
 
-/** Says why a Kubernetes request failed: a missing permission, or the message of the API error. Rethrows every other error. */
+/**
+ * Says why a Kubernetes request failed: a missing permission, or the message of the API error. Rethrows an error that
+ * is not a `KubeError`.
+ */
 export function failureOf(error: unknown, verb: string): string {
   if (!(error instanceof KubeError)) throw error;
   return error.reason === 'forbidden' ? `may not ${verb}` : `${verb}: ${error.message}`;

@@ -18,7 +18,9 @@ export const completionCommand = {
     'Prints a script that completes commands and flags: source <(apphosting completion bash). With --install the script is written\nto the folder from which the shell loads it. If no shell is named, --install writes the program with which kubectl\ncompletes `kubectl apphosting`.',
   operand: 'optional',
   flags: {
-    install: { help: 'write the script to a file; if no shell is named, write kubectl_complete-apphosting' },
+    install: {
+      help: 'write the script to a file; if no shell is named, write the program kubectl_complete-apphosting for kubectl',
+    },
     folder: text(
       'the folder for the file that --install writes; by default the folder from which the shell loads scripts, or ~/.local/bin for kubectl',
       'DIR',
@@ -57,7 +59,10 @@ const places: Readonly<Record<string, string>> = {
   fish: '.config/fish/completions/apphosting.fish',
 };
 
-/** The program that kubectl runs to complete `kubectl apphosting`; kubectl looks for it on the PATH. */
+/**
+ * The program that kubectl runs to complete a command line that begins with `kubectl apphosting`. kubectl looks for the
+ * program on the PATH.
+ */
 const forKubectl = `#!/bin/sh
 exec kubectl apphosting __complete "$@"
 `;
@@ -153,7 +158,7 @@ async function resourcesFor(
       '',
     ]);
   } catch {
-    // Offer no words if the command line has an error already, or if the cluster does not answer.
+    // Return no words if the command line already has an error, or if the cluster does not answer.
     return [];
   }
 }

@@ -18,8 +18,8 @@ interface Way {
   readonly kind?: 'AppEnvironment';
   readonly operations: (object: KubeObject, at: string) => readonly PatchOperation[];
   /**
-   * The lines to write into a manifest in Git for the same effect. If a GitOps tool owns the resource, the command
-   * prints these lines and changes nothing. Set only for commands that change the spec.
+   * The lines that a person can write into a manifest in Git instead of running the command. If a GitOps tool owns the
+   * resource, the command prints these lines and changes nothing. Set only for commands that change the spec.
    */
   readonly inGit?: string;
   /**
@@ -117,7 +117,7 @@ export function steeringCommand(name: Steering) {
   } satisfies CommandLine<Flags>;
 }
 
-/** Makes a command that changes one resource, from the name of the command. */
+/** Makes the command with this name. The command changes one resource. */
 export function steering(name: Steering) {
   const way = ways[name];
   return command(

@@ -59,8 +59,9 @@ const clockSlackMs = 5_000;
  */
 const silenceMs = 60_000;
 /**
- * A check warns if the reads of an account are expected to use this share of its request budget or more. Polls may use
- * half of the budget; if they need more, lists are read less often than spec.pollSeconds says. Status rounds the numbers.
+ * A check warns if the reads of an account are expected to use at least this share of its request budget. Polls use at
+ * most half of the budget: if they need more, lists are read less often than spec.pollSeconds says. The share is a
+ * little below one half, because the numbers in status are rounded.
  */
 const mostOfBudget = 0.49;
 
@@ -177,8 +178,9 @@ async function leaseIs(patient: Patient, say: Say): Promise<Findings> {
   if (first === undefined) return say('error', 'no operator has ever held the lease in this namespace', remedy);
   let seen = first;
   if (first.holder !== undefined && first.oldMs >= first.leaseMs) {
-    // Read the lease a second time. If the operator's clock is slow, the lease seems to have expired although the
-    // operator still renews it: each time that 2/15 of the duration of the lease have passed.
+    // Read the lease again after a pause. If the operator's clock is slow, the lease seems to have expired although the
+    // operator still renews it. The pause is longer than the interval of these renewals: 2/15 of the duration of the
+    // lease.
     await patient.time.pause(Math.max(5_000, first.leaseMs / 5));
     seen = (await leaseSeen(patient)) ?? first;
   }

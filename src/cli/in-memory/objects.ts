@@ -106,8 +106,8 @@ export class ObjectsInMemory implements ObjectWriter {
   }
 
   /**
-   * Reports a change to `onEvent`. As with a watch on a cluster, the report does not arrive before the code that made the
-   * change has finished or waits for something.
+   * Reports a change to `onEvent`, with a delay, as a watch on a cluster would: first the code that made the change
+   * runs until it ends or waits for something.
    */
   #tell(object: KubeObject): void {
     setImmediate(() =>

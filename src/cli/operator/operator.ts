@@ -1,7 +1,7 @@
 /**
- * Creates the operator from its parts: caches of its kinds, the engine, Secrets, events, one Kubernetes client, and the
- * hosting layer, which sends requests to the service. Everything that touches the outside is passed in, so that a test
- * can run the same operator in memory on a virtual clock.
+ * Puts the operator together: its engine, its caches of Kubernetes objects, and the writers of status and events. The
+ * clock and the connections to Kubernetes and to the service are passed in, so that a test can run the same operator in
+ * memory on a virtual clock.
  */
 import { Engine } from '../../engine/engine.ts';
 import type { EngineOptions } from '../../engine/options.ts';

@@ -5,7 +5,7 @@ import { configMapResource, secretResource } from '../../kube/material.ts';
 import { namespaceResource, operatorName, type OperatorOptions } from './operator.ts';
 import { resourceOf } from '../../engine/kind/contract/define.ts';
 
-/** The options of an operator that the preflight checks against the cluster. */
+/** What the preflight must know of the operator that is about to start. */
 export interface Plans extends Pick<OperatorOptions, 'kinds' | 'namespace' | 'secretWatch' | 'operatorNamespace'> {
   /** The name of the cluster's credentials in messages, such as `kubeconfig /home/ann/.kube/config`. */
   readonly title: string;

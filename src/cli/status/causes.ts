@@ -22,7 +22,7 @@ export interface Story {
   readonly state: State;
   /** The chain from the object down to the deepest cause; empty if the object is Ready. */
   readonly chain: readonly Step[];
-  /** The number of other objects that wait for the deepest cause in this chain. */
+  /** The number of objects, besides this one, that wait for the deepest cause in this chain. */
   readonly others: number;
   readonly remedy: string | undefined;
   /** Pages of the documentation that say more about the remedy. */
@@ -55,8 +55,8 @@ export function storiesOf(objects: readonly ParsedObject[], all: readonly Parsed
 }
 
 /**
- * An object that is not ready may wait for another object, and that one for a third. Follows the chain to its last object.
- * Stops at an object that is already in the chain, so that objects that wait for each other cause no endless loop.
+ * Returns the chain from an object down to the deepest cause: each object in the chain waits for the next one. Ends
+ * before an object that is already in the chain, so that objects that wait for each other cause no endless loop.
  */
 function chainOf(key: string, byKey: ByKey, above: readonly string[] = []): readonly Step[] {
   const object = byKey.get(key);
@@ -105,8 +105,8 @@ const createIt = 'Create the object, or correct its name in the resource that re
 const startOperator = 'Start the operator, or check the installation with `apphosting doctor`.';
 
 /**
- * Returns what to do if an object is not Ready for this reason, and the pages of the documentation about it. The object
- * may not exist in the cluster at all.
+ * Returns what to do if an object is not Ready for this reason, and the pages of the documentation about it. For an
+ * object that does not exist, says to create the object or to correct its name.
  */
 function remedyOf(reason: string, exists: boolean): Pick<Story, 'remedy' | 'pages'> {
   const ours = exists ? { NotSeen: startOperator }[reason] : createIt;

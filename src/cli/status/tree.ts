@@ -12,8 +12,8 @@ export interface Branch extends Readiness {
 }
 
 /**
- * Builds a tree of objects for each account. If no object was read below which an object could stand, the object
- * becomes the root of its own tree.
+ * Builds a tree of objects for each account. An object stands below an object that it refers to, or else below its
+ * account. If none of these was read, the object is the root of its own tree.
  */
 export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
   const keys = new Set(objects.map(({ key }) => key));
@@ -31,8 +31,9 @@ export function treeOf(objects: readonly ParsedObject[]): readonly Branch[] {
 const ranks = ['HostingAccount', 'ClusterHostingAccount', 'SolutionInstallation', 'HostedApp', 'AppEnvironment'];
 
 /**
- * Returns the rank of an object's kind. If an object refers to an object of lower rank, it stands below that object in
- * the tree: an alert stands below its environment, but not below its contact point.
+ * Returns a number that says how high the kind of an object stands in the tree; 0 is the top. If an object refers to an
+ * object with a lower number, it stands below that object: an alert stands below its environment, but not below its
+ * contact point.
  */
 function rankOf(key: string): number {
   const at = ranks.indexOf(partsOfKey(key).kind);
