@@ -116,15 +116,43 @@ const placesInSources: Plugin = {
  * each of its exports, and one of them, WebSocket, loads the undici that Node has inside. Together they are 15 MiB of memory; what
  * does need `fetch` loads it when it is called. Undici's HTTP/2, which loads `node:http2`, is loaded with the first connection that
  * speaks it; ours do not.
+ *
+ * Leaves out what is never used (`absent`), because V8 keeps the text of each file that it has loaded.
  */
 const inParts: Plugin = {
   name: 'in-parts',
   resolveId(id, importer, { kind }) {
     const name = id.replace(/^node:/u, '');
-    if (id === './client-h2.js' && importer?.includes('/node_modules/undici/') === true) return 'parts:client-h2';
+    const from = Object.keys(absent).find((one) => importer?.includes(`/node_modules/${one}/`) === true);
+    if (from !== undefined && absent[from]?.[id] !== undefined) return `absent:${from}:${id}`;
+    if (id === './client-h2.js' && from === 'undici') return 'parts:client-h2';
     return kind === 'import-statement' && name in parts ? `parts:${name}` : undefined;
   },
-  load: (id) => parts[id.replace(/^parts:/u, '')],
+  load(id) {
+    const [from = '', name = ''] = id.replace(/^absent:/u, '').split(':');
+    const classes = absent[from]?.[name];
+    if (classes === undefined) return parts[id.replace(/^parts:/u, '')];
+    if (classes.length === 0) return `throw new Error('this bundle does not contain ${name}');`;
+    return classes.map((one) => `export class ${one} {}`).join('\n');
+  },
+};
+
+/**
+ * What two packages import and our programs never call, with the names that the importing files use:
+ * - Undici has a second parser, which only the variable UNDICI_USE_MILO chooses, and parsers for processors that cannot do
+ *   WebAssembly's SIMD. No processor for which Node 24 is released lacks it.
+ * - client-node only reads configurations and credentials here. It opens no connection through a proxy. It runs no program of
+ *   an `auth-provider`, whose output it would search with a JSONPath. It asks no OIDC issuer: `IdentityProvider` does that.
+ */
+const absent: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  undici: { '../milo/simd.js': [], '../milo/no-simd.js': [], '../llhttp/llhttp-wasm.js': [] },
+  '@kubernetes/client-node': {
+    hpagent: ['HttpProxyAgent', 'HttpsProxyAgent'],
+    'jsonpath-plus': ['JSONPath'],
+    'openid-client': ['customFetch', 'discovery', 'refreshTokenGrant'],
+    socks: ['SocksClient'],
+    'socks-proxy-agent': ['SocksProxyAgent'],
+  },
 };
 
 const parts: Readonly<Record<string, string>> = {

@@ -58,7 +58,7 @@ export function command<F extends Flags>(
       const { note, problems = [], data, text = '', code = exitCodes.fine } = answer;
       for (const told of note === undefined ? problems : [note, ...problems]) warn(told);
       const { output } = parsed.settings as { readonly output?: unknown };
-      speaks.out((data === undefined ? undefined : asData(output, data)) ?? text);
+      speaks.out((data === undefined ? undefined : await asData(output, data)) ?? text);
       return problems.length === 0 ? code : exitCodes.unknown;
     } catch (error) {
       const message = messageOf(error);

@@ -1,6 +1,5 @@
 /** Writes the output of commands: streams, exit codes, colours, tables, JSON and YAML. */
 import { writeFile } from 'node:fs/promises';
-import { stringify } from 'yaml';
 import { styleText } from 'node:util';
 import { messageOf } from '../base/text.ts';
 
@@ -57,9 +56,12 @@ export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.Write
 export const yamlOptions = { compat: 'yaml-1.1' } as const;
 
 /** Formats a value as the JSON or YAML that `-o` asks for; returns undefined if `-o` asks for text. */
-export function asData(output: unknown, value: unknown): string | undefined {
+export async function asData(output: unknown, value: unknown): Promise<string | undefined> {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
-  return output === 'yaml' ? stringify(value, yamlOptions) : undefined;
+  if (output !== 'yaml') return undefined;
+  // Import the YAML library only here, because the operator never writes YAML.
+  const { stringify } = await import('yaml');
+  return stringify(value, yamlOptions);
 }
 
 /**

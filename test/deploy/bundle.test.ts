@@ -106,6 +106,14 @@ describe('the bundle', () => {
     const loaded = await Promise.all(chunks.map((url) => readFile(new URL(url), 'utf8')));
     expect(loaded.join('\n')).toContain('keepAliveMaxTimeout');
     expect(loaded.filter((code) => code.includes('MockAgent'))).toEqual([]);
+    const code = loaded.join('\n');
+    const whole = (await Promise.all(files.filter((file) => file.endsWith('.mjs')).map(text))).join('\n');
+    // The libraries for YAML and for OIDC are there, and are loaded only when they are needed.
+    for (const name of ['yaml.alias', 'authorization_code'])
+      expect([name, whole.includes(name), code.includes(name)]).toEqual([name, true, false]);
+    // Of the parsers in WebAssembly there is only one. Of the proxies of client-node there is none.
+    expect(code.match(/AGFzbQ/gu)).toHaveLength(1);
+    expect(whole).not.toContain('SocksClientError');
     expect(builtins).toContain('NativeModule http');
     expect(builtins).not.toContain('NativeModule internal/deps/undici/undici');
   });
