@@ -102,12 +102,11 @@ export class Engine {
     }
     const { uid, resourceVersion } = event.object.metadata;
     const written = this.#written.get(uid);
-    // Skip events about versions older than the operator's own last write, because the engine already knows what was
-    // written.
+    // Skip the event about the operator's own last write, and events about older versions, because the engine already
+    // knows what was written.
     if (written !== undefined && isOlderVersion(resourceVersion, written)) return;
     this.#written.delete(uid);
-    if (written === resourceVersion) this.#parts.objects.share(event.object);
-    else this.#note(event.object, { initial: event.initial });
+    if (written !== resourceVersion) this.#note(event.object, { initial: event.initial });
   }
 
   /** Enqueues every object that uses a Secret or ConfigMap that changed. */

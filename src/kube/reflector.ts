@@ -33,6 +33,7 @@ import {
 import type { KubeMeans } from './means.ts';
 import { Backoff, type Clock, inTime, pause } from '../base/time.ts';
 import { answerInTime, GarbledError, TooLargeError } from './client/failure.ts';
+import { identityOf } from './client/parse.ts';
 import { isOlderVersion } from '../base/json.ts';
 import { messageOf } from '../base/text.ts';
 
@@ -57,8 +58,10 @@ export interface ReflectorOptions extends KubeMeans {
   readonly labelSelector?: string;
   /** If true, the reflector fetches and keeps only the metadata of objects. */
   readonly metadataOnly?: boolean;
-  /** Reduces an object to the part that the reflector keeps in memory. If undefined, the reflector keeps the whole object. */
+  /** Reduces an object to the part that the reflector passes on and keeps. If undefined, this is the whole object. */
   readonly keep?: (object: KubeObject) => KubeObject;
+  /** If true, the reflector keeps only the identity and the version of an object, because its listener keeps the object. */
+  readonly isKeptElsewhere?: boolean;
   /** Gets failures that concern Kubernetes as a whole. If undefined, the reflector logs them itself. */
   readonly troubles?: Troubles | undefined;
   readonly onEvent: (event: CacheEvent) => void;
@@ -74,7 +77,7 @@ export class Reflector {
   readonly #pace: typeof usualPace;
   readonly #backoff: Backoff;
   #pageSize: number;
-  readonly #cache = new ObjectCache();
+  readonly #cache: ObjectCache;
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   #isSynced = false;
@@ -98,6 +101,7 @@ export class Reflector {
 
   constructor(options: ReflectorOptions) {
     this.#options = options;
+    this.#cache = new ObjectCache(options.isKeptElsewhere === true ? identityOf : (object) => object);
     this.#pace = { ...usualPace, ...options.pace };
     this.#pageSize = this.#pace.pageSize;
     this.#backoff = new Backoff(this.#pace.backoff, options.clock, options.entropy);
@@ -453,6 +457,12 @@ function selectionOf({ namespace, labelSelector, metadataOnly }: ReflectorOption
  */
 class ObjectCache {
   #objects = new Map<string, KubeObject>();
+  readonly #part: (object: KubeObject) => KubeObject;
+
+  /** `part` returns the part of an object that the cache keeps, with at least its identity and its version. */
+  constructor(part: (object: KubeObject) => KubeObject) {
+    this.#part = part;
+  }
 
   get(namespace: string | undefined, name: string): KubeObject | undefined {
     return this.#objects.get(keyOf(namespace, name));
@@ -469,7 +479,7 @@ class ObjectCache {
     if (known !== undefined && !isOlderVersion(known.metadata.resourceVersion, object.metadata.resourceVersion)) {
       return [];
     }
-    this.#objects.set(key, object);
+    this.#objects.set(key, this.#part(object));
     const applied = { is: 'applied', object, initial: false } satisfies CacheEvent;
     if (known === undefined || known.metadata.uid === object.metadata.uid) return [applied];
     return [{ is: 'gone', object: known }, applied];
@@ -501,14 +511,15 @@ class ObjectCache {
    */
   replace(objects: readonly KubeObject[], how: { readonly initial: boolean; readonly rewound: boolean }): CacheEvent[] {
     const before = this.#objects;
-    this.#objects = new Map(
+    const now = new Map(
       objects.map((object) => [keyOf(object.metadata.namespace, object.metadata.name), object] as const),
     );
+    this.#objects = new Map([...now].map(([key, object]) => [key, this.#part(object)]));
     const events: CacheEvent[] = [];
     for (const [key, known] of before) {
-      if (this.#objects.get(key)?.metadata.uid !== known.metadata.uid) events.push({ is: 'gone', object: known });
+      if (now.get(key)?.metadata.uid !== known.metadata.uid) events.push({ is: 'gone', object: known });
     }
-    for (const [key, object] of this.#objects) {
+    for (const [key, object] of now) {
       const known = before.get(key)?.metadata;
       const { uid, resourceVersion } = object.metadata;
       const same = known?.uid === uid && known.resourceVersion === resourceVersion;

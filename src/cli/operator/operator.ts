@@ -100,6 +100,7 @@ export function createOperator(options: OperatorOptions) {
         ...around,
         ...scope,
         resource: resourceOf(kind),
+        isKeptElsewhere: true,
         ...(options.selector !== undefined && { labelSelector: options.selector }),
         onEvent: (event) => engine.observe(event),
         onRewind: rewound,

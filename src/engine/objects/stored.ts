@@ -32,7 +32,10 @@ export interface ParsedObject {
   readonly account: string;
 }
 
-/** A parsed object in the index, with its index keys. The index finds the object by each of these keys. */
+/**
+ * A parsed object in the index, with its index keys. The index finds the object by each of these keys. To save memory,
+ * `object` lacks the spec as Kubernetes stores it: what is needed of it is in the other fields.
+ */
 export interface Stored extends ParsedObject {
   readonly indexKeys: readonly string[];
 }
@@ -140,7 +143,8 @@ export class ObjectIndex {
     // keys stay.
     const isApplied = whole.status.memory.applied?.generation === object.metadata.generation;
     const dropped = isApplied ? [] : (before?.indexKeys ?? []).filter((name) => referredKey(name) !== undefined);
-    const stored = { ...whole, indexKeys: [...new Set([...indexKeys, ...dropped])] };
+    const { spec: _parsed, ...withoutSpec } = object;
+    const stored = { ...whole, object: withoutSpec, indexKeys: [...new Set([...indexKeys, ...dropped])] };
     this.#stored.set(key, stored);
     this.#unindex(key, before?.indexKeys ?? []);
     for (const name of stored.indexKeys) {
@@ -150,16 +154,6 @@ export class ObjectIndex {
       else keys.add(key);
     }
     return stored;
-  }
-
-  /**
-   * Called when the watch delivers the operator's own write. Keeps the watch's copy of the object in place of the copy
-   * that the write returned, so that memory holds only one.
-   */
-  share(object: KubeObject): void {
-    const key = keyOfObject(object);
-    const stored = this.#stored.get(key);
-    if (stored !== undefined) this.#stored.set(key, { ...stored, object });
   }
 
   remove(key: string): void {
