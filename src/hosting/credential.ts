@@ -325,7 +325,8 @@ export class Budget {
       this.#cut = { at: now, rate: Math.max(this.requestsPerSecond() / 2, slowestPerSecond) };
       this.#strikes += 1;
     }
-    const backoffMs = jittered(growingMs(this.#strikes - 1, { firstMs: 1000, longestMs: 60_000 }), this.#entropy);
+    const repeats = Math.max(this.#strikes - 1, 0);
+    const backoffMs = jittered(growingMs(repeats, { firstMs: 1000, longestMs: 60_000 }), this.#entropy);
     const pauseMs = retryAfterMs === undefined ? backoffMs : retryAfterMs + this.#entropy.fraction() * 250;
     this.#pausedUntil = Math.max(this.#pausedUntil, now + Math.min(pauseMs, longestPauseMs));
     this.#pace();

@@ -225,6 +225,19 @@ describe('the budget', () => {
     expect(budget.pauseMs()).toBe(pauses[0]);
   });
 
+  it('pauses as long as at first for a late 429 without Retry-After, also after a success', async () => {
+    const { clock, budget } = opened();
+
+    await clock.advance(10);
+    budget.throttle(undefined, 5);
+    const first = budget.pauseMs();
+    await clock.advance(1_000);
+    budget.noteAccepted(clock.monotonic());
+    budget.throttle(undefined, 5);
+
+    expect(budget.pauseMs()).toBe(first);
+  });
+
   it('lets a waiter become more urgent', async () => {
     const { clock, budget, ask, grants } = opened(1);
     const raises: ((urgency: Urgency) => void)[] = [];
