@@ -160,8 +160,9 @@ export interface SendOptions {
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /**
-   * Monotonic time until which no request with this credential is sent, because the service asked for a pause. Requests
-   * wait for that time, or fail at once while more than `shortPauseMs` of the pause remain.
+   * Monotonic time until which no request with this credential gets its turn, because the service asked for a pause.
+   * Requests wait for that time, or fail at once while more than `shortPauseMs` of the pause remain. A request that got
+   * its turn before the pause, but is still connecting, is sent all the same.
    */
   readonly throttledUntil: number | undefined;
   /**
@@ -204,7 +205,8 @@ export interface Service {
   announce(urgency: Urgency): () => void;
   /**
    * Sends a request. With a deadline, a request that the service throttles is sent a second time after the pause. It is
-   * not sent again if the pause is long or ends after the deadline.
+   * not sent again if the pause is long, or if `mayDispatch` then returns a reason; for a call of an object, one reason
+   * is that less than a third of its time limit is left.
    */
   send(request: Request, options: SendOptions): Promise<Outcome>;
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */

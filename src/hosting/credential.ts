@@ -9,12 +9,15 @@
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
  * ever.
  *
- * After a 429 or 425 no further request is sent for as long as the service asks (1 s to 15 minutes for each response), or for a
- * growing pause if the service names no time (1 s, doubling to 60 s, shortened at random by up to a half). Of several pauses the
- * one that ends last counts. While more than 10 s of the pause remain, requests fail at once; in its last 10 s they wait. A 429
- * or 425 also halves the number of requests per second. After the pause, this number regains a sixtieth of its full value each
- * second. Responses to requests that began before the number was halved do not halve it again, but they can lengthen the pause.
- * All of this is kept in memory.
+ * After a 429 or 425 no further request gets its turn for as long as the service asks (at least 1 s, plus up to 0.25 s at random,
+ * and at most 15 minutes for each response), or for a growing pause if the service names no time (1 s, doubling to 60 s, shortened
+ * at random by up to a half). Of several pauses the one that ends last counts. No response ends a pause early. While more than 10 s
+ * of the pause remain, requests fail at once; in its last 10 s they wait. A request that got its turn before the pause, but is
+ * still connecting, is sent all the same.
+ *
+ * A 429 or 425 also halves the number of requests per second. After the pause, this number regains a sixtieth of its full value
+ * each second. Responses to requests that began before the number was halved do not halve it again, but they can lengthen the
+ * pause; what the number had regained before is then lost. All of this is kept in memory.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
@@ -316,8 +319,9 @@ export class Budget {
   }
 
   /**
-   * Starts a pause, because the service responded with a 429 or 425. Also halves the number of requests per second. `grantedAt`
-   * is the time at which the throttled request got its turn; if the number was halved after that time, it is not halved again.
+   * Starts or lengthens a pause, because the service responded with a 429 or 425. Also halves the number of requests per second.
+   * `grantedAt` is the time at which the throttled request got its turn; if the number was halved after that time, it is not
+   * halved again.
    */
   throttle(retryAfterMs: number | undefined, grantedAt: number): void {
     const now = this.#clock.monotonic();
@@ -443,7 +447,10 @@ export class Budget {
     return Math.max(this.#pausedUntil - now, windowMs, 0);
   }
 
-  /** Starts the queue when the rate and the pause allow a request now; otherwise pauses the queue until a request is allowed. */
+  /**
+   * Starts the queue when the rate and the pause allow a request now; otherwise pauses the queue. If requests wait, a timer calls
+   * this function again when a request is allowed; if none waits, the next request calls it.
+   */
   #pace(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
