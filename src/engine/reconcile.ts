@@ -59,6 +59,7 @@ export class Reconciler {
     }
     const released = releasedWithoutCall(stored, context.memory, () => dependentsOf(this.#parts, stored));
     if (released !== undefined) return context.release(released.stays);
+    if (spec.is !== 'valid' || context.status.damaged !== undefined) context.inProcess.looks = false;
     if (spec.is === 'broken') throw spec.cause;
     if (spec.is === 'invalid') return context.conclude({ is: 'stall', reason: 'InvalidSpec', message: spec.message });
     if (context.status.damaged !== undefined) {

@@ -74,11 +74,11 @@ interface GateParts extends AccountParts {
 
 /**
  * An account is frozen, so that nothing may be created or deleted in it, when too many of its owned objects are missing
- * from a list: more than `fewest`, and more than the part `share` of all its owned objects that the list should
- * contain.
+ * from a list: more than three, and more than 5 % of all its owned objects that the list should contain. A single
+ * missing object is enough if the list is empty, or if the account is frozen already because of this list.
  */
-const fewest = 3;
-const share = 0.05;
+const tolerated = 3;
+const toleratedShare = 0.05;
 
 /**
  * Decides whether the resources that use an account may be reconciled, and enqueues the account and these resources
@@ -148,11 +148,10 @@ export class AccountGate {
     if (showsAll && !opened.missing.has(key) && this.#accepted.size === 0) return;
     const owned = [...users.uses].flatMap(([object, { ids }]) => ids.flatMap((id) => this.#owned(object, id, items)));
     const missing = owned.filter(({ isMissing }) => isMissing).map(({ object }) => object);
-    // A single missing object freezes the account if the list is empty, or if objects were already missing from the
-    // same list before.
     const isOneTooMany = items.size === 0 || opened.missing.has(key);
     const before = whyFrozen(opened);
-    if (missing.length > (isOneTooMany ? 0 : Math.max(fewest, owned.length * share))) opened.missing.set(key, missing);
+    if (missing.length > (isOneTooMany ? 0 : Math.max(tolerated, owned.length * toleratedShare)))
+      opened.missing.set(key, missing);
     else opened.missing.delete(key);
     if (whyFrozen(opened) === before) return;
     queue.enqueue(account, urgencies.change);
@@ -175,8 +174,8 @@ export class AccountGate {
     if (stored.object.metadata.deletionTimestamp !== undefined) return [];
     if (objects.indexedBy(indexKey.wipe(id)).length > 0) return [];
     const { wrote, notes, looks } = inProcessStates.of(stored.object.metadata.uid);
-    // Skip a resource that is paused or lacks something that its spec refers to. Its reconcile does not read the object
-    // in the service, and so could never prove that the object is gone.
+    // Skip a resource whose last reconcile did not read the service, for example because the resource is paused. Such a
+    // reconcile could never prove that the object is gone. Also skip a resource that this process has not reconciled yet.
     if (!looks) return [];
     // Skip an object that the operator wrote only a short time ago, because the list may be too old to contain it.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
@@ -232,7 +231,7 @@ export class AccountGate {
 // ---- usage of an account ---------------------------------------------------------------------------------------
 //
 // The usage of an account: its number of resources, and its orphans. An orphan is an object of the service that carries
-// this operator's ownership mark although no resource has its id.
+// this operator's ownership mark although no resource has its id, or still waits for an object with this mark.
 //
 // The operator looks for orphans only in lists that it polls for some resource anyway. An ownership mark counts only if
 // it was made with this operator's key. An object is reported as an orphan only some time after it first appeared in a
@@ -289,7 +288,7 @@ function orphansOf(around: AccountParts, opened: OpenAccount, kind: AnyKind): re
   return found.toSorted((a, b) => (a.externalId < b.externalId ? -1 : 1));
 }
 
-/** Returns the ownership marks of all resources of a kind that have no object in the service yet. */
+/** Returns the ownership marks of all resources of a kind that have no id in the service yet. */
 function awaitedMarks(
   { objects, inProcessStates, key }: AccountParts,
   { service }: OpenAccount,

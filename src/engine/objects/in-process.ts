@@ -73,7 +73,7 @@ export class InProcess {
   journal: JournalEntry | undefined;
   /**
    * Values from a response of the service that are not in status yet. They are kept here so that they are not lost when
-   * the reconcile fails.
+   * the reconcile ends before they are written.
    */
   unwritten: Partial<Memory> | undefined;
   /** Monotonic time at which the object first asked for the read that it now waits for. */
@@ -84,8 +84,8 @@ export class InProcess {
    */
   newSince: number | undefined;
   /**
-   * True when the last reconcile of the object could read the service; false while the object is paused or lacks
-   * something that its spec refers to.
+   * True when the last reconcile of the object by this process could read the service. False before the first reconcile,
+   * and while the object is paused, lacks something that its spec refers to, or has an invalid spec or a damaged journal.
    */
   looks = false;
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { aWorld, conditionOf, messageOf, statusOf } from '../../kinds/support/world.ts';
+import { aWorld, conditionOf, messageOf, statusOf, withInternal } from '../../kinds/support/world.ts';
 
 const mail = { email: { addresses: ['a@example.com'] } };
 const alert = { environmentRef: { externalId: 'env_web_prod' }, metric: 'cpu_percent', operator: 'GreaterThan' };
@@ -38,6 +38,33 @@ describe('an owned object that no longer shows', () => {
 
     expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
     expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe('True/InSync');
+  });
+
+  it.each([
+    { what: 'the spec of its resource is not valid', reason: 'InvalidSpec' },
+    { what: 'the journal of its resource is damaged', reason: 'JournalDamaged' },
+  ])('does not freeze the account while $what, so that its loss could not be proved', async ({ reason }) => {
+    const { world, remove } = await anAlert();
+    const journal = { operation: 'create', attempt: 1, endpoint: '127.0.0.1:8088', accountId: 'acc_demo', digest: '' };
+    const damaged = { ...journal, startedAt: 'yesterday', deadlineSeconds: 30 };
+    const spec = reason === 'InvalidSpec' ? { ...alert, metric: 'x'.repeat(600_000) } : alert;
+    world.apply('MetricAlert', 'cpu', { ...spec, contactPointRefs: [{ name: 'ops' }] });
+    if (reason === 'JournalDamaged')
+      world.tamper(
+        'MetricAlert',
+        'cpu',
+        withInternal((internal) => ({ ...internal, journal: damaged })),
+      );
+    await world.run(10_000);
+
+    await remove();
+    await world.run(130_000);
+    world.apply('ContactPoint', 'late', mail);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'MetricAlert', 'cpu')).toBe(`False/${reason}`);
+    expect(conditionOf(world, 'HostingAccount', 'default')).toBe('True/InSync');
+    expect(conditionOf(world, 'ContactPoint', 'late')).toBe('True/InSync');
   });
 
   it('does not freeze the account for good when it is not to be made again', async () => {
