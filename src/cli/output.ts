@@ -55,7 +55,7 @@ export function paintFor(wish: 'auto' | 'always' | 'never', stream: NodeJS.Write
  */
 export const yamlOptions = { compat: 'yaml-1.1' } as const;
 
-/** Formats a value as the JSON or YAML that `-o` asks for; returns undefined if `-o` asks for text. */
+/** Formats a value as the JSON or YAML that `-o` asks for; returns undefined for every other format. */
 export async function asData(output: unknown, value: unknown): Promise<string | undefined> {
   if (output === 'json') return `${JSON.stringify(value, null, 2)}\n`;
   if (output !== 'yaml') return undefined;

@@ -135,7 +135,7 @@ export function protectionFrom(object: KubeObject): ProtectionView {
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };
 }
 
-/** Lists warnings about the recovery points, for a person who chooses one. */
+/** Lists warnings about a protection and the age of its newest recovery point, for a person who chooses a recovery point. */
 export function cautionsOn({ facts, doubt, obstacle }: ProtectionView, nowMs: number): readonly string[] {
   const { recoveryPoints: [newest] = [], settings } = facts;
   const intervalMs = (settings?.snapshotIntervalSeconds ?? Number.POSITIVE_INFINITY) * 1_000;

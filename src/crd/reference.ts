@@ -1,4 +1,7 @@
-/** Builds the reference page of each kind. Replaces only the parts of a page between the markers of generated text. */
+/**
+ * Builds the reference page of each kind, and the tables of docs/troubleshooting.md. If a page exists, replaces only the
+ * parts between the markers of generated text.
+ */
 import { group, type KindIdentity, version } from '../engine/kind/contract/define.ts';
 import { reasons, type Reason } from '../engine/kind/contract/reasons.ts';
 import { rulesKey, type CelRule } from '../engine/kind/schema/schema.ts';

@@ -2,8 +2,8 @@
  * Converts a zod schema to the structural schema of a CustomResourceDefinition.
  *
  * Guarantees: the structural schema has no union, no default, no pattern that Go reads differently from JavaScript, and
- * no transition rule that a user could avoid. A zod schema that cannot be converted like this causes an error with the
- * path of the field. test/crd/manifest.test.ts checks that every node has a description and bounds.
+ * no transition rule that a user could avoid. A zod schema that cannot be converted like this causes an error.
+ * test/crd/manifest.test.ts checks that every node has a description and bounds.
  */
 import { z } from 'zod';
 import { rulesKey, type CelRule, ownNameKey, type SchemaNode } from '../engine/kind/schema/schema.ts';
@@ -18,7 +18,10 @@ export interface Structural extends SchemaNode {
   readonly enum?: readonly string[];
 }
 
-/** Converts a zod schema to a structural schema; error messages begin with `path`. */
+/**
+ * Converts a zod schema to a structural schema. An error about a node begins with the node's path, which begins with
+ * `path`. Errors of zod itself, for example about a cycle, have no path.
+ */
 export function structural(schema: z.ZodType, path: string): Structural {
   const json = z.toJSONSchema(schema, {
     target: 'openapi-3.0',

@@ -529,8 +529,9 @@ export class RateLimitedShare {
   }
 
   /**
-   * Returns the shortest interval at which the budget allows a rate-limited read to be repeated, unless the read is
-   * pressing, such as that of a firing alert. The interval that is set for the read itself may be longer.
+   * Returns the shortest interval at which the budget allows a rate-limited read to be repeated that is not pressing. A
+   * pressing read, such as that of a firing alert, may be repeated four times as often. The interval that is set for the
+   * read itself may be longer.
    */
   calmMs(requestsPerSecond: number): number {
     return (1_000 * this.#total) / (share * requestsPerSecond);

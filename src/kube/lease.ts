@@ -132,7 +132,9 @@ export class LeaseElection implements Leadership {
     this.#running ??= this.#run();
   }
 
-  /** Stops competing for the lease and releases it. A process calls this last, before it exits. */
+  /**
+   * Stops competing for the lease, and releases it if this process holds it. Called shortly before the process exits.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
     await this.#running;

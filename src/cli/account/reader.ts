@@ -61,7 +61,10 @@ export interface GivenCredential {
 
 /** A callback that reports the progress of a reader, and a signal that ends its reads. */
 export interface Reports {
-  /** Called after each read, with the number of different addresses that were read so far. */
+  /**
+   * Called when the read of an address has ended, even if it failed, with the number of addresses that were read so far.
+   * Not called for a repeated read of an address, which sends no request.
+   */
   readonly onRead?: (count: number) => void;
   /** The signal that ends all reads when it is aborted. */
   readonly signal?: AbortSignal;
@@ -102,7 +105,7 @@ export function openAccount(
 
 /**
  * Makes a reader that requests each address only once, by calling `ask`, and returns the same result for every later
- * read of that address. After each request, calls `onRead` with the number of addresses that were read so far.
+ * read of that address. After each call of `ask`, calls `onRead` with the number of addresses that were read so far.
  */
 export function readingOnce(
   source: Omit<AccountReader, 'read' | 'readings'>,

@@ -93,8 +93,8 @@ export function conditionOf({ status }: Pick<KubeObject, 'status'>, type: string
 export type Readiness = ReturnType<typeof readinessOf>;
 
 /**
- * Reads from the status of an object whether the object is Ready. The result is `Unknown` while the operator has not
- * yet handled the newest generation of the spec.
+ * Reads from the status of an object whether the object is Ready. The result is also `Unknown` if status has no condition
+ * Ready, or is not about the newest generation of the spec yet.
  */
 export function readinessOf({ object, status }: ParsedObject) {
   const known = conditionOf({ status }, 'Ready');

@@ -74,7 +74,11 @@ function warnings(plan: Plan): readonly string[] {
   return lines.map((line) => `> ${line}  `);
 }
 
-/** Says which environments a change deploys, starts, stops or restarts: `**Deploys, restarts** web/production.` */
+/**
+ * Says what a change deploys, starts, stops or restarts, one sentence for each verb: `**Deploys, restarts**
+ * web/production.` Each sentence names at most five environments, `all environments of` an app, or solutions, and says
+ * how many more there are.
+ */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const notes = rows.flatMap(({ note = '', restarts }) => {
     return restarts === undefined ? [] : [{ verb: note.slice(0, -restarts.length - 1), name: escaped(restarts) }];

@@ -70,7 +70,10 @@ function valueAsText(value: unknown): string {
   return text.length > longest ? text.slice(0, longest - 1).concat('…') : text;
 }
 
-/** Writes a finding on one line, which begins with its file and line. */
+/**
+ * Writes a finding on one line: `x `, the file and line and the resource if they are known, the message, and the code in
+ * brackets.
+ */
 export function findingAsText({ code, message, kind, name, file, line }: Plan['findings'][number]): string {
   const place = file === undefined ? '' : `${file}:${line ?? 1}: `;
   const of = kind === undefined ? '' : `${kind}/${name ?? ''}: `;

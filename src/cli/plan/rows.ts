@@ -346,8 +346,9 @@ function unknownRow(
   };
   const ready = conditionOf({ status }, 'Ready');
   const isStalled = conditionOf({ status }, 'Stalled')?.status === 'True';
-  // Make no row for an object that only waits until the service has carried out its request, because a plan ends
-  // earlier. The request is one of the calls of this plan, or was sent before: then status has `acceptedTime`.
+  // Make no row for an object that waits for the service after a call of this plan, nor for a one-time request that the
+  // service accepted before (`acceptedTime`): a plan ends before the service has carried out the request. A stalled
+  // object gets a finding instead (`stalledOf`).
   const shown = isRecord(object.status) ? object.status : {};
   const wasSent = sent.has(key) || shown['acceptedTime'] !== undefined;
   const isUnderWay = kind.life === 'request' ? wasSent : ready?.reason === 'Preparing' && sent.has(key);

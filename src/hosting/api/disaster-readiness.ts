@@ -272,8 +272,8 @@ const settings = {
   destinationRegion: Text.exactOptional(),
   mode: z.enum(['cold', 'warm']).exactOptional(),
   /**
-   * The id of the storage credential. Null selects the storage of the platform. If the field is missing, the service uses the
-   * same storage as for the source environment.
+   * The id of the storage credential. Null selects the storage of the platform. If the field is missing here and in `common`, the
+   * service uses the same storage as for the source environment.
    */
   storageCredentialId: Id.nullable().exactOptional(),
   snapshotIntervalMs: number.exactOptional(),

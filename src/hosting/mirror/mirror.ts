@@ -409,8 +409,8 @@ class Schedule {
   }
 
   /**
-   * Returns the shortest interval, in ms, at which a rate-limited read is repeated while it is not pressing, for
-   * example while its alert is not firing. Returns undefined if there are no rate-limited reads.
+   * Returns the shortest interval, in ms, at which a rate-limited read is repeated that is not pressing, such as that of
+   * an alert that is not firing. Returns undefined if there are no rate-limited reads.
    */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;

@@ -9,7 +9,10 @@ import { isIP } from 'node:net';
 
 /** The rules that say to which hosts the operator may connect. They come from the operator's own settings. */
 export interface HostRules {
-  /** Allowed names (`api.example.com`) and suffixes (`*.example.com`); an empty list allows every public host. */
+  /**
+   * Allowed names (`api.example.com`), suffixes (`*.example.com`) and IP addresses. An empty list forbids no host: then
+   * only the other rules decide, which always forbid metadata servers of clouds.
+   */
   readonly allowedHosts: readonly string[];
   /** Allows loopback addresses, with http or https, for a simulator on the same machine. */
   readonly allowInsecureLoopback: boolean;

@@ -195,7 +195,8 @@ export type CallEnd = 'carriedOut' | 'once' | 'twice' | 'Failed' | 'InDoubt';
 
 /**
  * The name of a record about how a call ended. `lost`: the last call whose outcome was unknown. `redeploy` and
- * `rollBack`: the last failed call of this kind that an annotation asked for.
+ * `rollBack`: the last call of this kind that an annotation asked for and that failed, or that was given up with an
+ * unknown outcome.
  */
 type Ended = 'lost' | AskedCall;
 

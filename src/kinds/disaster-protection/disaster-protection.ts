@@ -189,7 +189,7 @@ function lookAgainIn(pass: ProtectionPass, configuration: ConfigurationItem): { 
 
 /**
  * If reads of the configurations fail, returns the reason, and the remaining time until the last successful read is too
- * old to use. Returns undefined while reads succeed.
+ * old to use; zero or less once it is too old. Returns undefined while reads succeed.
  */
 function failing({ view, account, monotonicMs }: ProtectionPass) {
   const read = drConfigurationsOf(account.accountId);

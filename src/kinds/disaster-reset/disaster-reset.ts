@@ -177,8 +177,8 @@ function isActivating(pass: ResetPass, seen: ResetSubject): boolean {
 }
 
 /**
- * True if the service has begun the reset but not finished it, or if it is still cleaning up a configuration or an
- * environment that the reset wipes.
+ * True if the service has begun the reset but not finished it, or if it is still cleaning up a configuration that the
+ * spec lists, or an environment whose protection the reset wipes.
  */
 function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
   const shown = [...pinnedItems(pass, seen), ...wipedSources(pass, seen)];

@@ -209,8 +209,8 @@ function isTakenOver({ memory: { ownership, applied } }: AppPass): boolean {
 const mostCalls = 2;
 
 /**
- * Returns the changed fields that the service never shows. Only the response to the request proves that their values
- * arrived.
+ * Returns the changed fields that the service does not show for this app. Only the response to the request proves that
+ * their values arrived.
  */
 function unseenOf(changed: Fields, pass: AppPass): Fields {
   return Object.fromEntries(Object.entries(changed).filter(([field]) => isHidden(field, pass)));

@@ -11,7 +11,7 @@ export type ShownApp = AppItem | AppRecord;
 
 /** Describes how the service's API handles a field of an app. */
 interface Field {
-  /** The name that the field has in the bodies of POST /app and PATCH /app. */
+  /** The name that the field has in the bodies of POST /app and PATCH /app. Absent if it is the path in the spec. */
   readonly wire?: string;
   /** The only request that accepts the field: POST /app or PATCH /app. Absent if both accept it. */
   readonly only?: 'POST' | 'PATCH';

@@ -60,8 +60,8 @@ function configurationIdOf({ spec, memory, referred }: ValidationPass): string {
 }
 
 /**
- * Builds the body of the validation request. The generation comes from the body in the journal if there is one,
- * otherwise from the configuration.
+ * Builds the body of the validation request. It names the generation from the body in the journal if there is one,
+ * otherwise the generation that the service shows for the configuration.
  */
 function bodyOf(pass: ValidationPass, { configuration }: SeenConfiguration): Validation {
   const { endpoint, accountId } = pass.account;

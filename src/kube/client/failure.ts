@@ -32,7 +32,7 @@ export class TooLargeError extends KubeError {
   }
 }
 
-/** A response from the API server, whatever its HTTP status. */
+/** A response to a request to the API server, whatever its HTTP status. A proxy may have sent it. */
 export interface ApiAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;

@@ -104,11 +104,11 @@ interface UserEntry {
 }
 
 /**
- * Loads one kubeconfig. An entry that cannot be used is left out, which is an error only if the chosen context refers
- * to the entry.
+ * Loads one kubeconfig. An entry that cannot be used is left out. This is an error only if the entry is the chosen
+ * context, or its cluster or user.
  */
 async function loadFile(file: string): Promise<{ config: KubeConfig; users: readonly UserEntry[] }> {
-  // Import the YAML parser only here, since an operator in a pod never needs the parser.
+  // Import the YAML parser only here, since an operator that uses the service account of its pod never needs the parser.
   const { parse, YAMLParseError } = await import('yaml');
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new CredentialsError(`kubeconfig ${file} cannot be read${codeOf(error)}`);

@@ -25,7 +25,7 @@ export interface ControlPlaneOptions {
    * If this signal is aborted during the start, the start fails, and the programs that were already started are ended.
    */
   readonly signal?: AbortSignal;
-  /** Called when a program of the control plane has ended by itself. */
+  /** Called when a program of the control plane has ended by itself after it was up. */
   readonly onEnded?: (part: Part, ending: Ending) => void;
 }
 

@@ -32,8 +32,9 @@ export function fill(world: World, body: BodyFields, lastRequest: number) {
 }
 
 /**
- * Returns the ids that a form suggests for the account and for each required field that holds an id. A form for a
- * DELETE suggests the id of the newest object, because the user probably created this object only to try something out.
+ * Returns the ids for the account and for each required field that holds one id, as `idOf` finds them; lists of ids get
+ * none. If the user chose no id, a form for a DELETE takes that of the newest object, because the user probably created
+ * this object only to try something out.
  */
 function idsOf({ method, fields }: Form, at: FormPlace): FormValues {
   const named = fields.flatMap(({ name, kind, pick, isRequired }) =>

@@ -111,7 +111,8 @@ function fieldsTakenBy({ method, path }: Pick<Form, 'method' | 'path'>): readonl
 export type FormValues = Readonly<Record<string, unknown>>;
 
 /**
- * The values from which a form is filled in: the simulator's data, the account of the selected token, and the values that the user chose.
+ * The values from which a form is filled in: the simulator's data, the account that the user chose or else that of the
+ * selected token, the other values that the user chose, and the next free requestId.
  */
 export type FormPlace = ReturnType<typeof placeOf>;
 

@@ -167,7 +167,7 @@ export function ruleOf({ metric, operator, threshold, duration, aggregation, que
   return { metric, operator, threshold, duration, aggregation, queryRange };
 }
 
-/** Formats an alert with all its fields for a response. */
+/** Formats an alert for a response, with all fields that the API shows, so without `liveState`. */
 export function shownAlert(world: World, alert: Alert): object {
   return {
     alertId: alert.alertId,

@@ -80,7 +80,7 @@ function keepForNow(world: World, app: App): AreaAnswer {
   return { refusal: rejected(world, `ending the sandbox workloads of the app ${how}: delete the app again later`) };
 }
 
-/** Formats the fields that GET /app and GET /apps both return for an app. */
+/** Formats the fields with which an app begins in the responses to GET /app and GET /apps. */
 function namedApp({ appId, name, slug, gitNamespace, gitRepo }: App): object {
   return { appId, name, slug, gitProvider: gitRepo === undefined ? undefined : 'GITHUB', gitNamespace, gitRepo };
 }

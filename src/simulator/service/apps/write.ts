@@ -34,7 +34,10 @@ export function postApp(call: AreaCall): AreaAnswer {
 
 const provisioningMs = 2000;
 
-/** Creates the first environment of a new database, in the first region of the simulator. */
+/**
+ * Creates the first environment, `production`, of an app whose preset is a database, in the first region of the
+ * simulator. Does nothing if the app was deleted meanwhile.
+ */
 export function provision(world: World, from: { readonly appId: string; readonly createdBy: string }): void {
   const [region] = world.of(regions).all();
   if (!world.of(apps).has(from.appId) || region === undefined) return;

@@ -148,8 +148,9 @@ export function acceptDiscard(configuration: Configuration, operation: Operation
 }
 
 /**
- * Returns the reason why a reset is rejected; undefined if it is allowed. A running activation prevents a reset unless its steps keep
- * failing. In a cold configuration this means six consecutive failed steps, in a warm configuration at least one.
+ * Returns the reason why a reset is rejected; undefined if it is allowed. A running activation prevents a reset unless
+ * its last steps have failed: in a cold configuration at least six in a row, in the phase `promoting` or `starting`; in a
+ * warm configuration at least one, in any phase.
  */
 export function refusedReset(configuration: Configuration): string | undefined {
   const activation = runningActivation(configuration);
@@ -159,8 +160,8 @@ export function refusedReset(configuration: Configuration): string | undefined {
 }
 
 /**
- * Stops all work of a configuration for good. A reset does this if it must wait for the provider's cleanup before it
- * deletes the configuration.
+ * Stops all work of a configuration for good. A reset does this if it cannot delete the configuration yet, because the
+ * provider still has an earlier cleanup to finish.
  */
 export function fence(configuration: Configuration, now: number): Configuration {
   if (configuration.fencedAt !== undefined) return configuration;

@@ -60,7 +60,10 @@ function installationNamed(world: World, accountId: string, installationId: stri
   return installation;
 }
 
-/** Rejects a solution with an agent unless the account has the Sandbox entitlement and the region supports agent sandboxes. */
+/**
+ * Rejects a solution with an agent unless the account has the Sandbox entitlement, and the region is up and supports
+ * agent sandboxes.
+ */
 function requireAvailable(world: World, solution: Solution, accountId: string, region: Region): void {
   if (solution.agentImage === undefined) return;
   if (world.of(accounts).get(accountId)?.sandboxEntitlement !== true) {

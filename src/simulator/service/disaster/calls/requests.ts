@@ -199,8 +199,9 @@ function wipeAll(world: World, protections: readonly Configuration[]): AreaAnswe
 }
 
 /**
- * Stops all work of the given protections and rejects the reset, because the provider has not finished its cleanup. The client repeats the
- * reset later, which then deletes the protections.
+ * Stops all work of the given protections for good, and rejects the reset, because the provider still has an earlier
+ * cleanup to finish (`told.pendingCleanup`). The client sends the same reset again later. Once the cleanup is finished,
+ * the reset deletes the protections.
  */
 function pending(world: World, protections: readonly Configuration[]): AreaAnswer {
   for (const protection of protections) keep(world, fence(protection, world.now));
