@@ -3,17 +3,17 @@
  * outcome of the call means for the object.
  *
  * Guarantees: a call that must not happen twice is written to status (as an entry in the journal), with uid and
- * resourceVersion, before its first byte is sent. An id in a response is written to status before anything else is
- * done. A process that may no longer act sends nothing.
+ * resourceVersion, before its first byte is sent. An id in a response is written to status before the next call of the
+ * object is sent. A process that may no longer act sends nothing.
  *
- * Order: backoff of the same call → exclusive locks → request budget → journal → a read that proves the credential → a
- * fresh read of the Kubernetes object → send → interpret the outcome. `makeCall` in reconcile.ts calls `perform` only
- * while this process is the leader, which is checked again when the request is sent. Recovery requests and protections
- * write their entry one step earlier, without a call (`begin` in reconcile.ts). If the process dies between journal and
- * send, the next process finds the entry in status and treats the call as sent: it looks for the effect of the call
- * before it acts (each function whose name begins with `resolve`, such as `resolveCreate` in kind/planner/create.ts). A
- * request with a requestId is sent again with the same id, after all checks. A change of settings has no entry: it may
- * be sent twice.
+ * Order: backoff of the same call → exclusive locks → request budget → journal → a read that proves the credential and
+ * a fresh read of the Kubernetes object (each only for calls that ask for it) → send → interpret the outcome. `makeCall`
+ * in reconcile.ts calls `perform` only while this process is the leader, which is checked again when the request is
+ * sent. Recovery requests and protections write their entry in an earlier step `begin`, which sends nothing (`begin` in
+ * reconcile.ts). If the process dies between journal and send, the next process finds the entry in status and treats the
+ * call as sent: it looks for the effect of the call before it acts (each function whose name begins with `resolve`, such
+ * as `resolveCreate` in kind/planner/create.ts). A request with a requestId is sent again with the same id, after all
+ * checks. A change of settings has no entry, except that of a protection: it may be sent twice.
  *
  * Why: docs/design/at-most-once.md
  */
@@ -312,8 +312,8 @@ export class OutgoingCall {
       inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
       inProcess.notes = call.note?.(now) ?? {};
       if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
-      // Write an id at once, or the id could be lost. Write the fingerprints of settings that the service never shows
-      // at once, or the settings would be sent again.
+      // Have an id written before the next call, or the id could be lost. Have the fingerprints of settings that the
+      // service never shows written too, or the settings would be sent again.
       if (meaning.identified || call.whileInFlight !== undefined) inProcess.unwritten = meaning.remember;
       return { is: 'on' };
     }

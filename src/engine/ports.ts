@@ -40,7 +40,7 @@ export interface Request {
 
 /**
  * The outcome of a call to the service. Responses that the caller handles in the same way have the same outcome.
- * `hosting/wire/transport.ts` derives the outcome from the response.
+ * `hosting/wire/transport.ts` derives the outcome from the response or, if there is none, from the failure.
  */
 export type Outcome =
   /** The service carried out the call. */
@@ -216,7 +216,10 @@ export interface Service {
   close(): Promise<void>;
 }
 
-/** The settings with which a connection to the service is opened. They come from the account and its Secret. */
+/**
+ * The settings with which a connection to the service is opened. The operator takes them from the account and its
+ * Secret, with defaults for the poll interval and the budget. Commands take some of them from flags or constants.
+ */
 export interface ServiceSettings {
   readonly baseUrl: string;
   readonly token: Secret;

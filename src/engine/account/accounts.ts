@@ -55,8 +55,9 @@ export interface OpenAccount {
    */
   readonly missing: Map<string, readonly string[]>;
   /**
-   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id. Each
-   * id comes with the monotonic time at which the object first appeared in a list.
+   * The ids of objects in the service that carry this operator's ownership mark although no resource has their id, or
+   * still waits for an object with this mark. Each id comes with the monotonic time at which the list was read in which
+   * this was first found.
    */
   suspects: ReadonlyMap<string, number>;
   /**
@@ -285,7 +286,10 @@ async function ended(opened: OpenAccount): Promise<void> {
   await Promise.allSettled(servicesOf(opened).map((one) => one.close()));
 }
 
-/** Returns the open connections of an account, one for each Secret that its spec names. */
+/**
+ * Returns the open connections of an account: that of `spec.credentialsRef`, and that of `spec.dangerousCredentialsRef`
+ * if it is open.
+ */
 function servicesOf({ service, dangerous }: OpenAccount): readonly Service[] {
   return dangerous !== undefined && 'close' in dangerous ? [service, dangerous] : [service];
 }

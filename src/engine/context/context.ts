@@ -30,7 +30,10 @@ import type { EngineParts } from './parts.ts';
 
 const resyncMs = 1_200_000;
 const stalledRecheckMs = 600_000;
-/** The longest delay of a status write that would only update values copied from the service. */
+/**
+ * After this time, a status write that would only update values copied from the service is put off no longer: the next
+ * reconcile writes status.
+ */
 const newsWaitMs = 120_000;
 
 /**
@@ -320,7 +323,7 @@ export class ReconcileContext {
 
   /**
    * True when the status write can be postponed: it would only update values that status copies from the service, and
-   * other objects of the account wait for a worker. A write is postponed for two minutes at most.
+   * other objects of the account wait for a worker. After two minutes, a write is no longer postponed.
    */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;

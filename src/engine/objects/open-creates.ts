@@ -147,7 +147,7 @@ interface Creation {
   until: number;
 }
 
-/** Returns a key for a name in a list of one account of the service. */
+/** Builds a key from an account of the service (endpoint and id) and a key that stands for a name in a list. */
 function targetOf({ endpoint, accountId }: ServicePlace, wanted: string): string {
   return `${endpoint}|${accountId}|${wanted}`;
 }

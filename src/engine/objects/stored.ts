@@ -325,14 +325,14 @@ export type StatusLists = Required<Pick<Showing, 'drift' | 'unverified' | 'lefto
 const mostCuts = 20;
 
 /**
- * The status fields of all kinds that are cut to the lengths in the schema. The kind's own fields are cut too. Other
- * fields, such as the id and the journal, are never cut.
+ * The status fields of all kinds that are fitted to the schema. The kind's own fields are fitted too. Other fields, such
+ * as the id and the journal, are written as they are.
  */
 const Shown = CommonStatus.pick({ conditions: true, drift: true, unverified: true, leftover: true, wouldDo: true });
 
 /**
- * Renders the whole status without undefined fields. Cuts conditions, lists and the kind's own fields that are longer
- * than the schema allows. The status field `truncated` names each list that was cut.
+ * Renders the whole status without undefined fields. Fits conditions, lists and the kind's own fields to the schema (see
+ * `fit`). The status field `truncated` names the lists that were cut, at most 20.
  */
 export function renderStatus(
   kind: AnyKind,

@@ -51,7 +51,10 @@ export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): un
 /** A journal entry without the fields that the engine fills in. */
 export type Intent = Omit<JournalEntry, 'endpoint' | 'accountId' | 'startedAt' | 'deadlineSeconds'>;
 
-/** The part of an object's status that the operator reads back, for example after a restart. */
+/**
+ * The part of an object's status from which its kind decides. The operator reads it back from status, for example after
+ * a restart.
+ */
 export interface Memory<Facts = unknown> {
   readonly id: string | undefined;
   readonly ownership: Ownership | undefined;

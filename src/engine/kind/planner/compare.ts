@@ -396,7 +396,10 @@ export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent
   return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
-/** Returns the fingerprints to store in status after a call has applied only the given fields of the spec. */
+/**
+ * Returns the fingerprints to store in status after a call has applied only the given fields of the spec; the other
+ * fields keep theirs.
+ */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
   const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
   return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };

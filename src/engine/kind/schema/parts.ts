@@ -64,7 +64,7 @@ export const adoption = choice(
   ['Never', 'ById', 'ByName'],
 ).optional();
 
-/** Builds the schema of `lifecycle.onDelete`. Each kind passes a text that explains its default. */
+/** Builds the schema of `lifecycle.onDelete`. Each kind passes its values, and a text that explains its default. */
 export function onDelete<const Words extends readonly [string, ...string[]]>(words: Words, explanation: string) {
   return choice(`What deletion of this resource does to the object in the service. ${explanation}`, words).optional();
 }

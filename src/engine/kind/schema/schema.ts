@@ -256,7 +256,8 @@ const longestToken = 256;
 
 /**
  * Builds the schema of the status field that stores the last handled value of an annotation. The operator writes the
- * value there when it has done what the annotation asks for.
+ * value there when it has done what the annotation asks for, or when this is no longer to be done, for example because a
+ * deployment of the spec replaces the call that the annotation asks for.
  */
 export function handledToken(annotation: string) {
   const description = `The newest value of the annotation ${annotation} that the operator has handled. The value can be any text.`;
@@ -443,7 +444,7 @@ export interface SchemaNode {
 const nodes = new WeakMap<z.ZodType, SchemaNode>();
 
 /**
- * Cuts a value to its schema: long texts and lists are shortened, whole numbers lose their fraction, numbers are moved
+ * Fits a value to its schema: long texts and lists are shortened, whole numbers lose their fraction, numbers are moved
  * to the nearest bound, and unknown fields and invalid times are dropped. Also returns which lists were cut.
  */
 export function fit<Value>(schema: z.ZodType<Value>, value: Value): { value: Value; cut: readonly Cut[] } {
