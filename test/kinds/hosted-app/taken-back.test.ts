@@ -108,3 +108,35 @@ describe('a change of an app whose answer was lost and that was taken back', () 
     expect(world.sent.filter(({ method }) => method === 'PATCH')).toHaveLength(1);
   });
 });
+
+describe('a field that left the spec while the creation was in doubt', () => {
+  const built = { port: 8080, source: { git: { namespace: 'team', repo: 'mine', installationId: '7' } } };
+  const inFolder = { ...built, source: { ...built.source, contextDir: './web' } };
+
+  it('is not part of the next creation, not even with the value that clears it', async () => {
+    const world = await aWorld();
+    world.interference = atFirst('POST /app', () => {
+      world.apply('HostedApp', 'api', built);
+      return 'loseBefore';
+    });
+    world.apply('HostedApp', 'api', inFolder);
+    await world.run(900_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    const creations = world.sent.filter(({ method, path }) => method === 'POST' && path.endsWith('/app'));
+    expect(creations.map(({ body }) => JSON.parse(body).contextDir)).toEqual(['./web', undefined]);
+  });
+
+  it('is cleared if that creation was carried out', async () => {
+    const world = await aWorld();
+    world.interference = atFirst('POST /app', () => {
+      world.apply('HostedApp', 'api', built);
+      return 'loseAnswer';
+    });
+    world.apply('HostedApp', 'api', inFolder);
+    await world.run(900_000);
+
+    expect(conditionOf(world, 'HostedApp', 'api')).toBe('True/InSync');
+    expect(await held(world)).toMatchObject({ contextDir: './' });
+  });
+});

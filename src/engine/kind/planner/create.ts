@@ -147,12 +147,14 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   };
 }
 
-/** Returns the fields of the spec that a create call can set. */
+/**
+ * Returns the fields of the spec that a create call can set. A new object has nothing to clear, so a field that is no
+ * longer in the spec is left out, even if an earlier create call sent it.
+ */
 function creatable(plan: ObjectPlan, pass: Pass): Fields {
+  const anew = { ...pass, memory: { ...pass.memory, applied: undefined } };
   const later = new Set(plan.afterCreation ?? []);
-  return Object.fromEntries(
-    Object.entries(plan.desired(pass)).filter(([field, value]) => value !== undefined && !later.has(field)),
-  );
+  return Object.fromEntries(Object.entries(definedIn(plan.desired(anew))).filter(([field]) => !later.has(field)));
 }
 
 /** Returns a step that says why nothing may be created yet; undefined when a create call may be sent. */
