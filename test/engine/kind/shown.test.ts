@@ -19,6 +19,7 @@ describe('what the service shows instead of what is wanted', () => {
     },
     { observed: 'a\u0000\nb', wanted: 'a', text: 'a b', because: 'it is one line' },
     { observed: undefined, wanted: 'a', text: '(unset)', because: 'it shows nothing' },
+    { observed: null, wanted: 'a', text: '(unset)', because: 'null is no value' },
     { observed: new Secret('x'), wanted: new Secret('y'), text: '(redacted)', because: 'it is a secret' },
   ])('is told as $text since $because', ({ observed, wanted, text }) => {
     expect(observedText(observed, wanted, false)).toBe(text);

@@ -66,7 +66,7 @@ export function isSameName(a: string, b: string): boolean {
 
 /** Returns a value as status may show it: short, and never a secret. */
 export function statusText(value: Json | undefined, secret: boolean): string {
-  if (value === undefined) return '(unset)';
+  if (value === undefined || value === null) return '(unset)';
   if (secret || value instanceof Secret) return '(redacted)';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.length > 120 ? `${text.slice(0, 119)}…` : text;
