@@ -6,8 +6,9 @@ import type { functionFields } from '../../src/simulator/service/environments/en
 import { box, type Box, contactPoint, type Json } from './box.ts';
 
 /*
- * Each setting that an update may contain, changed alone and cleared alone: all others stay. Secrets that are omitted, empty or masked stay
- * too. The settings are those in the form of the update, so that a new one is tried by itself, unless it is an object or has values of its own.
+ * Each setting that an update may contain, changed alone, cleared alone and sent as null: all others stay. Secrets that are omitted, empty or
+ * masked stay too. The settings are those in the form of the update, so that a new one is tried by itself, unless it is an object or has values
+ * of its own.
  */
 
 /** A setting before and after its change, what else changes with it, and what comes of other values that an update may send. */
@@ -220,6 +221,14 @@ describe('an update', () => {
       expect(await thing.read(on, named)).toEqual(withAll(shown, { [field]: shows }));
     },
   );
+
+  it.each(rows)('of $name with null as $field is refused, or clears only that', async ({ thing, field }) => {
+    const { on, named, shown } = await made(thing);
+
+    const { status } = await send(on, thing.by, withAll(named, { [field]: null }));
+
+    expect(await thing.read(on, named)).toEqual(status === 200 ? withAll(shown, { [field]: undefined }) : shown);
+  });
 
   it('is tried with every setting of every update of the interface', () => {
     const updates = forms.filter(({ method, path }) => method === 'PATCH' && !path.startsWith('/_sim'));
