@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { sameJson } from '../../src/base/json.ts';
 import { Bench, type Row } from './support/edits/bench.ts';
 import { allEdits } from './support/edits/index.ts';
 import { otherTypes } from './support/edits/hosted-app.ts';
@@ -21,8 +22,16 @@ const untold: ReadonlySet<string> = new Set([
   'MetricAlert enabled',
 ]);
 
-/** Kinds whose object is made by another request than it is changed by. */
-const createdApart = allEdits.filter(({ kind }) => ['HostedApp', 'ContactPoint', 'MetricAlert'].includes(kind));
+/** Kinds whose object is made by another request than it is changed by, and where the service shows it, by its id. */
+const shownAt = new Map([
+  ['HostedApp', '/app?appId='],
+  ['ContactPoint', '/contact-point?contactPointId='],
+  ['MetricAlert', '/alert?alertId='],
+]);
+const createdApart = allEdits.filter(({ kind }) => shownAt.has(kind));
+
+/** What changes there by itself. */
+const times = ['updatedAt', 'lastStateCheck'];
 
 /** Fields whose absence is a wish too: it means the default, or that the image is used in place of the source. */
 const defaulted: ReadonlySet<string> = new Set([
@@ -147,6 +156,31 @@ describe.each(createdApart)('each field of a $kind that a spec does not name', (
       expect(sent, 'does `desired` of the plan clear only what the operator has sent before?').toEqual([]);
     },
   );
+});
+
+describe.each(createdApart)('each field of a $kind that somebody changes in the service', (edits) => {
+  const rows = rowsOf(edits).filter(({ changed, field }) => changed?.comes.is === 'sent' && field !== 'externalId');
+  let bench: Bench;
+
+  beforeAll(async () => {
+    bench = await Bench.open(edits, rows);
+  }, 240_000);
+
+  it('is as before again, if the service shows it', { timeout: 120_000 }, async () => {
+    const shown = async () => Promise.all(rows.map(({ name }) => bench.shown(name, shownAt.get(edits.kind) ?? '')));
+    const before = await shown();
+    for (const { name, changed } of rows) {
+      if (changed?.comes.is === 'sent') await bench.changeByHand(name, changed.comes);
+    }
+    const changed = await shown();
+    await bench.world.run(150_000);
+    const after = await shown();
+
+    const differing = (now: readonly unknown[]) =>
+      rows.filter((_row, at) => !sameJson(now[at], before[at], times)).map(({ field }) => field);
+    expect(differing(changed)).not.toEqual([]);
+    expect(differing(after), 'shown, so in `observed` of the plan, and not `hidden`?').toEqual([]);
+  });
 });
 
 describe.each(otherTypes)('the fields of a HostedApp that is a $type', ({ edits }) => {

@@ -140,6 +140,18 @@ export class Bench {
     return this.#sent;
   }
 
+  /** Makes the change of a row in the service, as somebody else would. */
+  async changeByHand(name: string, { call, body }: { call: string; body: object }): Promise<void> {
+    const [method = '', path = ''] = call.split(' ');
+    const { status } = await this.world.request(method, path, this.#bodyOf(name, body));
+    expect(status).toBe(200);
+  }
+
+  /** What the service shows of the object of a row. */
+  async shown(name: string, read: string): Promise<unknown> {
+    return (await this.world.request('GET', `${read}${String(this.status(name)['externalId'])}`)).body;
+  }
+
   status(name: string): Readonly<Record<string, unknown>> {
     return statusOf(this.world, this.#edits.kind, name);
   }
