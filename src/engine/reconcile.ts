@@ -10,7 +10,7 @@ import { releasedWithoutCall, publishRetained, paused } from './context/report.t
 import type { EngineParts } from './context/parts.ts';
 import { buildPass, dependentsOf, gather, isObserving, usersOf, type Gathered } from './context/build-pass.ts';
 import type { Reason } from './kind/contract/reasons.ts';
-import type { Verdict, Step } from './kind/contract/step.ts';
+import type { Memory, Verdict, Step } from './kind/contract/step.ts';
 import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
 import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
@@ -396,8 +396,9 @@ async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'be
   const { inProcess, parts, stored } = context;
   const failed = inProcess.backedOff(journal.digest, pass.monotonicMs);
   if (failed !== undefined) return { is: 'said', verdict: failed.verdict, againInMs: failed.until - pass.monotonicMs };
-  // Include the conditions that only this kind has, so that status has them already while the call is under way.
-  const own = stored.kind.show(pass).conditions;
+  // Include the conditions that only this kind has, so that status has them already while the call is under way. If the
+  // process dies, they stay until another process leads. So they must be true with the entry.
+  const own = (memory: Memory) => stored.kind.show({ ...pass, memory }).conditions;
   try {
     const isEntered = await context.enter(pass, journal, { reason: 'Requesting', message: words, own });
     return isEntered ? { is: 'on' } : { is: 'overtaken' };

@@ -45,11 +45,12 @@ const tellsOfDoubt: ReadonlySet<string> = new Set<Reason>(['InDoubt', 'Ambiguous
 /** The inputs of one decision, with a view of the service that records which lists and items the decision reads. */
 export type LivePass = Pass & { readonly view: RecordingView };
 
-/** The first conditions of an object, which are written together with a journal entry. */
+/** The conditions of an object whose call is about to be sent. They are written together with the journal entry. */
 interface FirstWords {
   readonly reason: 'Creating' | 'Requesting';
   readonly message: string;
-  readonly own?: readonly OwnCondition[];
+  /** Returns the conditions that only this kind has, from a memory that contains the journal entry. */
+  readonly own?: (memory: Memory) => readonly OwnCondition[];
 }
 
 /**
@@ -227,15 +228,19 @@ export class ReconcileContext {
     return this.write();
   }
 
-  /** Sets the first conditions of an object that has no conditions yet. */
-  sayFirst(pass: Pass, { own = [], ...said }: FirstWords): void {
-    if (this.status.conditions.length > 0) return;
+  /**
+   * Sets the conditions of an object whose call is about to be sent, if the object has no conditions yet. Replaces those
+   * of a one-time request, because they say that the request was not sent.
+   */
+  sayFirst(pass: Pass, { own, ...said }: FirstWords): void {
+    const previous = this.status.conditions;
+    if (previous.length > 0 && this.stored.kind.life !== 'request') return;
     const conditions = conclude({
       verdict: { is: 'wait', ...said },
-      own,
+      own: own?.(this.memory) ?? [],
       drifted: [],
       generation: pass.subject.generation,
-      previous: [],
+      previous,
       wallMs: pass.wallMs,
     });
     this.status = { ...this.status, conditions };

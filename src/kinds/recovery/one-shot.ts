@@ -470,7 +470,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, arrival.until, `${fence.message}; nothing more is sent`);
   }
-  const waits = frozenOrTakingOver(pass, 'nothing is sent');
+  const waits = frozenOrTakingOver(pass, 'the request may have been sent, and nothing more is sent');
   if (waits !== undefined) return waits;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
@@ -592,7 +592,7 @@ function underWay({ memory }: AnyPass): readonly OwnCondition[] {
   const isWritten = memory.journal !== undefined;
   const reason = isWritten ? 'InDoubt' : 'NotSent';
   const message = isWritten
-    ? 'the request is recorded in status.internal.journal; it is not known if the service accepted the request'
+    ? 'the request is recorded in status.internal.journal and may have been sent; it is not known yet if the service accepted it'
     : 'nothing was sent yet';
   return [about('Accepted').unknown(reason, message), succeeded.unknown(reason, unfinished)];
 }

@@ -10,7 +10,8 @@ export const reasons = {
   // Reasons of the condition Ready while a resource waits for something
   ReadingService: 'Waiting for the first complete read of the service.',
   Creating: 'The operator has decided to create the object in the service; the call may not have been sent yet.',
-  Requesting: 'The request is written to status and is about to be sent to the service.',
+  Requesting:
+    'The request is recorded in status and is being sent to the service; until its outcome is known, it may have been carried out.',
   Updating: 'The object is being changed in the service.',
   Deleting: 'The object is being deleted in the service.',
   InDoubt: 'A call was or may have been sent, and its outcome is not known yet; the operator watches for it.',
