@@ -44,6 +44,7 @@ import {
   isKnown,
   isStartupLeft,
   partsOf,
+  lostAtMs,
   recordEnd,
   revisionOf,
   tokenOf,
@@ -355,8 +356,9 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
   const { operation, words: task, request, fingerprint, done, carries } = action;
   const loss = endOf(pass, 'lost', fingerprint);
   const { wallMs: atMs } = pass;
-  if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs, attempt: 1 }) };
-  if (loss === 'twice') return { is: 'again', remember: givenUp(pass, action, { atMs, attempt: mostAttempts }) };
+  if (loss === 'carriedOut') return { is: 'again', remember: done({ atMs: lostAtMs(pass), attempt: 1 }) };
+  if (loss === 'twice')
+    return { is: 'again', remember: givenUp(pass, action, { atMs: lostAtMs(pass), attempt: mostAttempts }) };
   const attempt = loss === 'once' ? 2 : 1;
   const list = listOf(pass);
   const snapshot = pass.view.one(list, item.appEnvId)?.snapshot;
@@ -486,7 +488,7 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
   const { applied } = pass.memory;
   if (entry.conflicted !== undefined) return { journal: undefined, applied: notDone(applied) };
   const loss = entry.attempt < mostAttempts ? 'once' : 'twice';
-  return { journal: undefined, applied: recordEnd(applied, 'lost', entry.digest, loss) };
+  return { journal: undefined, applied: recordEnd(applied, 'lost', entry.digest, loss, entry.startedAt) };
 }
 
 /**
@@ -505,7 +507,7 @@ function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem
     };
   }
   const unwanted = isAsked(operation) ? {} : overtaken(pass);
-  const applied = recordEnd(unwanted.applied ?? pass.memory.applied, 'lost', digest, 'carriedOut');
+  const applied = recordEnd(unwanted.applied ?? pass.memory.applied, 'lost', digest, 'carriedOut', startedAt);
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
 }
 

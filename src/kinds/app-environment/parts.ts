@@ -203,16 +203,29 @@ type Ended = 'lost' | AskedCall;
 /**
  * Records how the call with this fingerprint ended. The operator recognises the call only as long as it has the key
  * that made the fingerprint. If the key is lost, it may send the call again, which is better than never sending it.
+ * `startedAt` is the time at which the operator decided to send the call.
  */
-export function recordEnd(applied: Applied, ended: Ended, fingerprint: string, end: CallEnd): Applied {
+export function recordEnd(
+  applied: Applied,
+  ended: Ended,
+  fingerprint: string,
+  end: CallEnd,
+  startedAt?: string,
+): Applied {
   const { generation, prints } = doubted(applied, []);
-  return { generation, prints: { ...prints, [ended]: `${end} ${fingerprint}` } };
+  return { generation, prints: { ...prints, [ended]: [end, fingerprint, startedAt].join(' ').trim() } };
 }
 
 /** Returns how the call with this fingerprint ended; undefined if status has no record of the end. */
 export function endOf(pass: EnvironmentPass, ended: Ended, fingerprint: string): CallEnd | undefined {
   const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
   return of === fingerprint ? (end as CallEnd) : undefined;
+}
+
+/** Returns when the last call whose outcome was unknown was begun; the present time if status has no record of it. */
+export function lostAtMs(pass: EnvironmentPass): number {
+  const [, , startedAt = ''] = (printsIn(pass)['lost'] ?? '').split(' ');
+  return Date.parse(startedAt) || pass.wallMs;
 }
 
 /**

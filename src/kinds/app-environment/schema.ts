@@ -169,7 +169,9 @@ const Revision = {
     max: 1024,
   }).optional(),
   contentId: idAsShown('The id of the content version in the service.').optional(),
-  sentTime: time('Time at which the deployment was sent.').optional(),
+  sentTime: time(
+    'Time at which the operator last began to send the deployment. If the outcome of that attempt is not known, nothing may have been sent.',
+  ).optional(),
   outcome: text(
     'The outcome of the deployment: Updating, Running, Stopped or Failed. InDoubt: the outcome of two attempts is not known. Assumed: nothing was deployed, because the environment already ran when this resource was bound to it.',
     { max: 128 },
@@ -199,7 +201,7 @@ export const AppEnvironmentFacts = facts({
   deploy: shown('The newest deployment that this resource made or assumed.', {
     ...Revision,
     repeatedAfterDoubt: integer(
-      'Number of times that the deployment was sent again because its outcome was not known.',
+      'Number of attempts to send the deployment again because the outcome of an earlier attempt was not known.',
       { min: 0, max: 1000 },
     ).optional(),
     rollback: shown('The version numbers of a rollback.', {

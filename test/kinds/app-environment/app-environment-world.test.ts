@@ -191,6 +191,38 @@ describe('an AppEnvironment in a world', () => {
     expect((await commits(world)).filter(({ detail }) => detail['action'] === path.split('/')[2])).toHaveLength(2);
   });
 
+  it.each([0, 900_000])(
+    'dates a deployment whose process died twice from its last attempt, also if the spec was another one for %i ms after it',
+    async (otherMs) => {
+      const world = await aDeployedWorld();
+      const wanted = { ...spec, deploy: { image: 'r/x:2' } };
+      const before = await deployments(world);
+      const begun: string[] = [];
+      world.interference = ({ path }) => {
+        if (!path.endsWith('/deploy-image')) return undefined;
+        const { internal } = statusOf(world, kind, name) as { internal: { journal: { startedAt: string } } };
+        begun.push(internal.journal.startedAt);
+        world.kill();
+        return 'refuseConnection';
+      };
+      world.apply(kind, name, wanted);
+      await world.run(10_000);
+      await world.crash();
+      await world.run(200_000);
+      await world.crash();
+      await world.run(10_000);
+      if (otherMs > 0) world.apply(kind, name, { ...spec, deploy: { image: 'r/x:1' } });
+      await world.run(otherMs);
+      world.apply(kind, name, wanted);
+      await world.run(300_000);
+
+      expect(begun).toHaveLength(2);
+      expect(await deployments(world)).toBe(before);
+      expect(conditionOf(world, kind, name)).toBe('False/DeployInDoubt');
+      expect(statusOf(world, kind, name)['deploy']).toMatchObject({ sentTime: begun[1], repeatedAfterDoubt: 1 });
+    },
+  );
+
   it('does not take a change of its app for its second attempt, when the first two are lost', async () => {
     const world = await aDeployedWorld();
     world.apply('HostedApp', 'web', { externalId: 'app_web', name: 'web', port: 8080, image: { reference: 'r/x:1' } });

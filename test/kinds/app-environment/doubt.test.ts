@@ -205,7 +205,9 @@ describe('a deployment in doubt whose environment is gone', () => {
     const remember = 'remember' in step ? step.remember : undefined;
     expect(remember).toEqual({
       journal: undefined,
-      applied: expect.objectContaining({ prints: expect.objectContaining({ lost: `once ${entry().digest}` }) }),
+      applied: expect.objectContaining({
+        prints: expect.objectContaining({ lost: `once ${entry().digest} ${entry().startedAt}` }),
+      }),
     });
     const back = settledStep(appEnvironment, { spec: spec2, memory: { ...memory, ...remember }, shown: shown() });
     expect(inShort(back)).toContain('POST /app-env/deploy-image');
