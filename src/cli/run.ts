@@ -151,7 +151,9 @@ async function serve(
       code = 1;
     }
   }
-  // Before the lease is released, let calls that are under way end, and write the ids of new objects to status.
+  // Before the lease is released, let calls that are under way end, and write the ids of new objects to status. The wait
+  // is shorter than the deadline of a call. The next process finds the entry of a call that did not end, and treats its
+  // outcome as unknown.
   const ended = await inTime(realClock, stopMs, operator.stop());
   if (ended === undefined) log.warn({}, 'some calls or status writes were still running when the process ended');
   await election.lease?.stop();

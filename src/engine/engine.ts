@@ -131,9 +131,9 @@ export class Engine {
   }
 
   /**
-   * For `ms` milliseconds, delays deletions and the calls that must not be sent twice, except new settings of an
-   * existing protection. Called after a leader ended without releasing its lease, and after the cluster was restored
-   * from a backup.
+   * For `ms` milliseconds, delays deletions and the calls that must not be sent twice, except the settings of a
+   * protection that exists, and a set-up of a protection that has a journal entry. Called after a leader ended without
+   * releasing its lease, and after the cluster was restored from a backup.
    */
   takeOver(ms: number): void {
     this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;

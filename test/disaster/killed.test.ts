@@ -141,6 +141,21 @@ describe('a request whose process died after the entry was written', () => {
   });
 });
 
+describe('a reset whose process died after the entry was written', () => {
+  it('says after a restart until when it waits, and that it is sent again then', async () => {
+    const row = rows[3] as Row;
+    const world = await dying(row, moments[1].isIt);
+    await world.run(30_000);
+    await world.crash();
+    await world.run(60_000);
+    const sentence = sentenceOf(world, row.kind, 'x');
+    await world.run(120_000);
+
+    expect(sentence).toMatch(/until .+Z the operator watches .+ by then .+ the operator sends the request again$/u);
+    expect(await committed(world, row.commit)).toBe(1);
+  });
+});
+
 describe('a protection whose process died after the entry was written', () => {
   it.each(moments)('says that it is requested: $when', async ({ commits, isIt }) => {
     const kind = 'DisasterProtection';

@@ -121,7 +121,8 @@ export function createOperator(options: OperatorOptions) {
     },
     /**
      * Starts to reconcile. If `takeOverMs` is not 0, the operator first waits this long before it sends calls that must
-     * not be sent twice, because an earlier leader may still have such calls under way.
+     * not be sent twice, because an earlier leader may still have such calls under way. `takeOver` in the engine says
+     * which calls wait.
      */
     act: (takeOverMs: number) => {
       if (takeOverMs > 0) engine.takeOver(takeOverMs);

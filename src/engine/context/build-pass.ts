@@ -44,9 +44,10 @@ export function buildPass<Seen extends View>(
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
   // `newSince` is the time at which this process first saw the object. From it the kind concludes that no create call
-  // was sent for the object before that time. After a take-over (the previous leader did not release its lease, or the
-  // cluster was restored from a backup), a create call may have been sent earlier. So leave `newSince` out if this
-  // process first saw the object before the end of the take-over.
+  // was sent for the object since that time, until this process begins a call: a list read since then shows what earlier
+  // calls created. After a take-over (the previous leader did not release its lease, or the cluster was restored from a
+  // backup), an earlier create call may still arrive. So leave `newSince` out if this process first saw the object
+  // before the end of the take-over.
   const { newSince = Number.NEGATIVE_INFINITY } = inProcess;
   return {
     subject: subjectOf(stored),

@@ -76,7 +76,7 @@ export class InProcess {
    * the reconcile ends before they are written.
    */
   unwritten: Partial<Memory> | undefined;
-  /** Monotonic time at which the object first asked for the read that it now waits for. */
+  /** Monotonic time since which the object waits for a read of the service. Undefined if it waits for no read. */
   askedAt: number | undefined;
   /**
    * Monotonic time at which this process first saw the object. Becomes undefined as soon as this process makes a call

@@ -205,15 +205,9 @@ type Ended = 'lost' | AskedCall;
  * that made the fingerprint. If the key is lost, it may send the call again, which is better than never sending it.
  * `startedAt` is the time at which the operator decided to send the call.
  */
-export function recordEnd(
-  applied: Applied,
-  ended: Ended,
-  fingerprint: string,
-  end: CallEnd,
-  startedAt?: string,
-): Applied {
+export function recordEnd(applied: Applied, ended: Ended, fingerprint: string, end: CallEnd, startedAt = ''): Applied {
   const { generation, prints } = doubted(applied, []);
-  return { generation, prints: { ...prints, [ended]: [end, fingerprint, startedAt].join(' ').trim() } };
+  return { generation, prints: { ...prints, [ended]: `${end} ${fingerprint} ${startedAt}`.trim() } };
 }
 
 /** Returns how the call with this fingerprint ended; undefined if status has no record of the end. */

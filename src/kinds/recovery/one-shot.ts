@@ -481,7 +481,9 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'
       : 'the outcome of the request is not known';
-  if (mustWait) return inDoubt(plan, pass, arrival.until, why);
+  const again =
+    '; if the service shows no result by then and no check forbids it, the operator sends the request again';
+  if (mustWait) return inDoubt(plan, pass, arrival.until, why, journal.requestId === undefined ? again : '');
   // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
   // asks for.
   const body = writtenBody(journal) as Body;
@@ -538,8 +540,8 @@ function arrivalOf(pass: Pass, journal: JournalEntry, { snapshot }: Seen) {
   return { settled: pass.notes['tries'] === answered || isOver, isOver, until };
 }
 
-function inDoubt(plan: OncePlan, pass: AnyPass, until: string, why: string): Fence {
-  const message = `${plan.words(pass)}: ${why}; until ${until} the operator watches the service for the result`;
+function inDoubt(plan: OncePlan, pass: AnyPass, until: string, why: string, then = ''): Fence {
+  const message = `${plan.words(pass)}: ${why}; until ${until} the operator watches the service for the result${then}`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
 

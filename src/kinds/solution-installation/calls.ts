@@ -327,7 +327,7 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const next =
       entry.attempt < mostUpgrades
         ? `the operator sends the upgrade again at ${inWords}`
-        : `the operator has sent this upgrade twice and does not send it again. No other upgrade is sent before ${inWords}`;
+        : `the operator has tried this upgrade twice and does not send it again. No other upgrade is sent before ${inWords}`;
     const message = `the outcome of the upgrade of installation "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
