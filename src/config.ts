@@ -208,7 +208,7 @@ const secondsIn: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600 };
 export function duration(least: number, most: number): z.ZodType<number> {
   return z
     .string()
-    .regex(/^\d+[smh]?$/, 'must be a length of time, such as 90s or 2m')
+    .regex(/^\d+[smh]?$/, 'must look like 90, 90s, 2m or 1h')
     .transform((text) => Number.parseInt(text, 10) * (secondsIn[text.slice(-1)] ?? 1))
     .pipe(
       z.number().min(least, `must be at least ${least}s`).max(most, `must be at most ${most}s`).meta({ unit: 's' }),
@@ -236,14 +236,30 @@ export function output<const Words extends readonly [string, string, ...string[]
   return { short: 'o', ...choice(help, words) };
 }
 
+/** The schema of a flag that takes any text except an empty one. */
+export const someText = z.string().min(1, 'must not be empty');
+
 /** Makes an optional flag that takes any text except an empty one. */
-export function text(help: string, value: string, must = 'must not be empty') {
-  return { help, value, schema: z.string().min(1, must).optional() };
+export function text(help: string, value: string) {
+  return { help, value, schema: someText.optional() };
+}
+
+/**
+ * Makes the flag `--kubeconfig`. Its help names the places in which a kubeconfig is looked for if the flag is not given; `help` is the
+ * text before them.
+ */
+export function kubeconfigFlag(help = 'the kubeconfig of the cluster; by default') {
+  return text(`${help} the files in $KUBECONFIG, else the service account of the pod, else ~/.kube/config`, 'FILE');
 }
 
 /** Makes a flag that a user may give several times. The values are kept as a list. */
 export function list<Item>(help: string, value: string, item: z.ZodType<Item>) {
   return { help, value, many: true, schema: z.array(item) };
+}
+
+/** Makes a flag that a user may give several times, each time with any text except an empty one. */
+export function texts(help: string, value: string) {
+  return list(help, value, someText);
 }
 
 /** Makes a flag that takes a whole number within two bounds. */
@@ -276,8 +292,8 @@ export const sandboxCommand = {
       '180',
       [1, 86_400],
     ),
-    samples: text('the folder with the manifests to apply, or the word none', 'DIR|none', 'must be a folder or none'),
-    data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR', 'must be a folder'),
+    samples: text('the folder with the manifests to apply, or the word none', 'DIR|none'),
+    data: text('the folder for all data; by default a temporary folder, removed at the end', 'DIR'),
     latency: { help: 'delay of each answer of the service', value: 'MS', schema: wholeNumber(0, 600_000).optional() },
     reading: list(
       'choose what the simulator does where the documentation of the service leaves a point open',
@@ -306,10 +322,9 @@ export type SandboxSettings = Settings<(typeof sandboxCommand)['flags']>;
 
 /** The flags that name the hosts to which a command may send an API token. */
 export const hostFlags = {
-  allowedHosts: list(
+  allowedHosts: texts(
     'allow tokens to be sent to this host, such as api.example.com or *.example.com; without this flag, tokens can be sent to every public host',
     'HOST',
-    z.string().min(1, 'must be a host'),
   ),
   allowPrivateAddresses: { help: 'also allow tokens to be sent to hosts in private networks' },
   allowInsecureLoopback: { help: 'also allow tokens to be sent to this machine, even over http, for the simulator' },
@@ -321,18 +336,13 @@ export const runCommand = {
   summary:
     'Runs the operator, which watches the resources of the group apphosting.dev and makes the hosting service match them.\nIn a pod the operator uses the service account, elsewhere a kubeconfig.',
   flags: {
-    kubeconfig: text('the kubeconfig file; by default $KUBECONFIG, that of the pod, or ~/.kube/config', 'FILE'),
+    kubeconfig: kubeconfigFlag(),
     context: text('the context of the kubeconfig; without this flag, the current context', 'NAME'),
-    namespace: text(
-      'watch only this namespace; the operator then needs no ClusterRole',
-      'NAME',
-      'must be the name of a namespace',
-    ),
+    namespace: text('watch only this namespace; the operator then needs no ClusterRole', 'NAME'),
     operatorNamespace: {
       ...text(
         "the namespace of the lease, the operator's key and the Secrets of cluster-wide accounts; without this flag, the namespace of the pod or kubeconfig",
         'NAME',
-        'must be the name of a namespace',
       ),
       variable: 'POD_NAMESPACE',
     },

@@ -98,10 +98,10 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
 }
 
 /** Finds the recovery point that the flag `--point` selects. */
-function pointOf({ facts }: ProtectionView, asked: string): Point {
+function pointOf({ facts, stale }: ProtectionView, asked: string): Point {
   const { recoveryPoints = [] } = facts;
   const [newest] = recoveryPoints;
-  if (newest === undefined) throw new Trouble('the service lists no recovery point');
+  if (newest === undefined) throw new Trouble(`no recovery point is known: ${stale?.why ?? 'the service lists none'}`);
   if (asked === 'latest') return newest;
   const [found, ...others] = recoveryPoints.filter(({ pointId }) => pointId.startsWith(asked));
   if (found === undefined)

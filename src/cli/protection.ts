@@ -128,8 +128,8 @@ export function protectionFrom(object: KubeObject): ProtectionView {
     );
   }
   const ready = conditionOf(object, 'RecoveryReady');
-  const doubt =
-    ready?.status === 'True' ? undefined : (ready?.message ?? 'the status does not say if recovery is possible');
+  const unknown = 'the DisasterProtection has no condition RecoveryReady, so it is not known if a recovery would work';
+  const doubt = ready?.status === 'True' ? undefined : (ready?.message ?? unknown);
   const available = conditionOf(object, 'ActivationAvailable');
   const obstacle = available?.status === 'False' ? available : undefined;
   return { name, namespace, configurationId, spec: spec.data, facts: facts.data, doubt, obstacle };

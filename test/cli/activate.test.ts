@@ -68,6 +68,15 @@ describe('apphosting activate', () => {
     expect(manifest).toMatchObject({ text: expect.stringContaining('1d1h ago') });
   });
 
+  it('says why it knows no recovery point', () => {
+    const none = aProtection({ recoveryPoints: [] });
+    const choice = { point: 'latest', validMinutes: 5 };
+
+    expect(() => manifestOf(none, choice, nowMs)).toThrow('no recovery point is known: the service lists none');
+    const stale = { why: 'HTTP status 500', asked: true };
+    expect(() => manifestOf({ ...none, stale }, choice, nowMs)).toThrow('is known: HTTP status 500');
+  });
+
   it('takes exactly the names of a warm destination, and says so to who asks for others', () => {
     const warmDestination = { environmentName: 'standby', createNewApp: false };
     const choice = { point: 'latest', validMinutes: 5 };

@@ -46,10 +46,10 @@ describe('every command', () => {
   });
 
   it.each([
-    [importAccount, ['folder', '--id', ''], '--id: must be an id'],
-    [importAccount, ['folder', '--member', ''], '--member: must be an id'],
-    [doctor, ['--skip', ''], '--skip: must be the code of a finding'],
-    [status, ['--as', 'ann', '--as-group', ''], '--as-group: must name a user group'],
+    [importAccount, ['folder', '--id', ''], '--id: must not be empty'],
+    [importAccount, ['folder', '--member', ''], '--member: must not be empty'],
+    [doctor, ['--skip', ''], '--skip: must not be empty'],
+    [status, ['--as', 'ann', '--as-group', ''], '--as-group: must not be empty'],
   ])('refuses an empty value of an option that is a list', async (call, args, line) => {
     const { code, err } = await ran(call, args);
 

@@ -11,7 +11,7 @@ export const accountFlags = {
     variable: 'APPHOSTING_BASE_URL',
   },
   tokenFile: { ...text('a file with the token; read access is enough', 'FILE'), variable: 'APPHOSTING_TOKEN_FILE' },
-  accountId: { ...text('id of the account in the service', 'ID', 'must be an id'), variable: 'APPHOSTING_ACCOUNT_ID' },
+  accountId: { ...text('id of the account in the service', 'ID'), variable: 'APPHOSTING_ACCOUNT_ID' },
   caFile: text('a file of PEM certificates to trust instead of the usual certificates', 'FILE'),
   ...hostFlags,
   requestsPerSecond: whole('the maximum number of requests to the service per second', 'N', '5', [1, 1_000]),

@@ -1,7 +1,6 @@
 /** Finds an account's credential as the operator does: in the Secret that a HostingAccount or ClusterHostingAccount names. */
-import { z } from 'zod';
 import { isRecord, Secret } from '../../base/json.ts';
-import { operatorNamespace, text, Trouble, UsageError, type Settings } from '../../config.ts';
+import { kubeconfigFlag, operatorNamespace, someText, text, Trouble, UsageError, type Settings } from '../../config.ts';
 import { KubeError, type KubeApi, type KubeObject } from '../../engine/ports.ts';
 import { secretResource } from '../../kube/material.ts';
 import { kindNamed } from '../cluster/objects.ts';
@@ -15,7 +14,7 @@ export const operatorNamespaceFlag = {
   help: 'the namespace in which the operator runs',
   value: 'NAME',
   fallback: operatorNamespace,
-  schema: z.string().min(1, 'must be the name of a namespace'),
+  schema: someText,
 };
 
 const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
@@ -23,6 +22,7 @@ const { namespace: _ofItsOwn, ...anyCluster } = clusterFlags;
 /** Flags that choose the account resource whose credential is used. */
 export const clusterAccountFlags = {
   ...anyCluster,
+  kubeconfig: kubeconfigFlag('read the cluster of this kubeconfig too; with only --context or --account:'),
   account: text('use the credential of the HostingAccount NAME, or of ClusterHostingAccount/NAME', 'NAME'),
   operatorNamespace: operatorNamespaceFlag,
 };

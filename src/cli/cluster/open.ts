@@ -1,7 +1,6 @@
 /** Opens the cluster that a command works in, with the credentials of the caller. */
-import { z } from 'zod';
 import { definedIn } from '../../base/json.ts';
-import { duration, list, text, UsageError, wholeEnvironment, type Settings } from '../../config.ts';
+import { duration, kubeconfigFlag, text, texts, UsageError, wholeEnvironment, type Settings } from '../../config.ts';
 import { type KubeApi, KubeError, type KubeObject, type Resource } from '../../engine/ports.ts';
 import { KubeClient } from '../../kube/client/client.ts';
 import { findCredentials } from '../../kube/credentials/credentials.ts';
@@ -9,19 +8,16 @@ import { realClock } from '../machine.ts';
 
 /** Flags that choose a cluster, named as in kubectl. */
 export const clusterFlags = {
-  kubeconfig: text('the kubeconfig of the cluster; by default KUBECONFIG, the pod or ~/.kube/config', 'FILE'),
+  kubeconfig: kubeconfigFlag(),
   context: text('a context of the kubeconfig', 'NAME'),
   as: text('impersonate this user, as kubectl does', 'USER'),
-  asGroup: list('with --as: impersonate this group too', 'GROUP', z.string().min(1, 'must name a user group')),
+  asGroup: texts('with --as: impersonate this group too', 'GROUP'),
   requestTimeout: {
     help: 'how long one request to the cluster may take, such as 10s',
     value: 'TIME',
     schema: duration(1, 3_600).optional(),
   },
-  namespace: {
-    short: 'n',
-    ...text('the namespace; by default that of the context', 'NAME', 'must be the name of a namespace'),
-  },
+  namespace: { short: 'n', ...text('the namespace; by default that of the context', 'NAME') },
 };
 
 /**

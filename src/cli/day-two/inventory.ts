@@ -67,7 +67,7 @@ export const inventory = command(inventoryCommand, async ({ settings, cluster: g
   const tail =
     managers === undefined
       ? 'no cluster was read: with --context the list shows which resource manages each object'
-      : `${unmanaged} of ${data.length} ${objects} are managed by ${managers.problems.length > 0 ? 'none of the resources that could be read' : 'no resource'}`;
+      : `${unmanaged} of ${data.length} ${objects} are ${managers.problems.length > 0 ? 'not managed by any resource that could be read' : 'managed by no resource'}`;
   const table = columns([['TYPE', 'ID', 'NAME', 'IN', 'MANAGED BY'], ...rows]);
   return { problems, data, text: `${[...table, '', tail].join('\n')}\n` };
 });

@@ -232,8 +232,8 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   );
   const denied = wanted.filter((_action, at) => answers[at] === false);
   if (denied.length === 0) return say('ok', `the operator has all ${wanted.length} permissions that it needs`);
-  const overlay = namespace === undefined ? 'cluster-wide' : 'namespaced';
-  const remedy = `Apply the roles of this version: kubectl apply -k deploy/kustomize/overlays/${overlay}`;
+  const remedy =
+    'Install the roles of this version in the same way as the operator: with helm upgrade, or with kubectl apply -k and your overlay. If the operator serves only one namespace, give that namespace with --namespace.';
   const named = denied.map((action) => inWords(action));
   return say('error', `the operator lacks the permission to ${fewOf(named)}`, remedy);
 }

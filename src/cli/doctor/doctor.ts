@@ -1,7 +1,6 @@
 /** `apphosting doctor`: checks whether an installation of the operator is in order. */
-import { z } from 'zod';
 import manifest from '../../../package.json' with { type: 'json' };
-import { choice, duration, list, output, text, type CommandLine, type Flags } from '../../config.ts';
+import { choice, duration, output, text, texts, type CommandLine, type Flags } from '../../config.ts';
 import { operatorNamespaceFlag } from '../account/in-cluster.ts';
 import { readObjects } from '../cluster/objects.ts';
 import { clusterFlags, openCluster } from '../cluster/open.ts';
@@ -17,15 +16,12 @@ export const doctorCommand = {
     'Checks an installation: the CRDs, the clocks, the lease, key and permissions of the operator, every account and every resource. Each\ncheck is independent; a check that is not allowed names the missing permission.',
   flags: {
     ...clusterFlags,
-    allNamespaces: { short: 'A', help: 'check all namespaces; this is the default if --namespace is not given' },
+    namespace: { short: 'n', ...text('check the resources in this namespace only; by default in all', 'NAME') },
+    allNamespaces: { short: 'A', help: 'check the resources in all namespaces, even if --namespace is given' },
     operatorNamespace: operatorNamespaceFlag,
     pre: { help: 'run only the checks that make sense before the operator is installed' },
     failOn: choice('the lowest severity of a finding that leads to exit code 2', ['error', 'warning']),
-    skip: list(
-      'leave out findings with this code; with =OBJECT, only those about this object',
-      'CODE[=OBJECT]',
-      z.string().min(1, 'must be the code of a finding'),
-    ),
+    skip: texts('leave out findings with this code; with =OBJECT, only those about this object', 'CODE[=OBJECT]'),
     wait: {
       help: 'repeat the checks until nothing is found, for at most this long, such as 2m',
       value: 'TIME',
@@ -38,7 +34,6 @@ export const doctorCommand = {
     ),
   },
   notes: [
-    'Without --namespace, all namespaces are checked.',
     'Exit codes: 0 success, 1 a check could not be made or the bundle could not be written, 2 there are findings of at least the severity in --fail-on, 64 wrong usage.',
   ],
 } satisfies CommandLine<Flags>;

@@ -4,7 +4,7 @@
  */
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import { list, output, text, Trouble, type CommandLine, type Flags } from '../../config.ts';
+import { list, output, text, texts, Trouble, type CommandLine, type Flags } from '../../config.ts';
 import { accountFlags } from '../account/flags.ts';
 import { clusterAccountFlags, credentialFor } from '../account/in-cluster.ts';
 import { snapshotOf } from '../account/snapshot.ts';
@@ -30,21 +30,10 @@ export const importCommand = {
   flags: {
     ...accountFlags,
     ...clusterAccountFlags,
-    namespace: {
-      short: 'n',
-      ...text(
-        'the namespace to write into the manifests; by default they have none',
-        'NAME',
-        'must be the name of a namespace',
-      ),
-    },
+    namespace: { short: 'n', ...text('the namespace to write into the manifests; by default they have none', 'NAME') },
     kind: list('only this kind', 'KIND', z.enum(importable, `must be one of ${importable.join(', ')}`)),
-    id: list('import only the object with this id', 'ID', z.string().min(1, 'must be an id')),
-    member: list(
-      'also import this membership; the service does not list memberships',
-      'ID',
-      z.string().min(1, 'must be an id'),
-    ),
+    id: texts('import only the object with this id', 'ID'),
+    member: texts('also import this membership; the service does not list memberships', 'ID'),
     installation: list(
       'also import this installation of a solution, with the policy Observe; the service does not list installations',
       'ID=SOLUTION/REGION/APP-NAME',

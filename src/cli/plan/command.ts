@@ -3,6 +3,7 @@ import { basename, resolve } from 'node:path';
 import { z } from 'zod';
 import {
   choice,
+  kubeconfigFlag,
   list,
   output,
   text,
@@ -43,6 +44,7 @@ export const planCommand = {
     ...accountFlags,
     snapshot: text('read this file of apphosting import --snapshot, not the service; no credential is needed', 'FILE'),
     ...clusterFlags,
+    kubeconfig: kubeconfigFlag('read the cluster of this kubeconfig too; with only --context:'),
     context: text('also read the resources in this cluster, which show fields that the service hides', 'NAME'),
     operatorNamespace: operatorNamespaceFlag,
     base: text(

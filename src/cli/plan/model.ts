@@ -9,14 +9,14 @@ const Field = z
       .json()
       .optional()
       .describe(
-        'The value that the call sends; ? if it is not known. Absent for a secret, and for a field that is removed.',
+        'The value that the call sends; ? if it is not known, as in the fields of the answer. Absent for a secret, for a field that is removed, and for a field of an `unknown` row.',
       ),
     secret: z
       .boolean()
       .optional()
       .describe('True if the value is a secret: the plan shows only that the value changes.'),
   })
-  .describe('One field that a call to the service sends or removes.');
+  .describe('One field of the call or of its answer; in an `unknown` row, a field that the service hides.');
 
 const Row = z
   .strictObject({

@@ -70,7 +70,7 @@ async function foundConfiguration(options: CredentialsOptions): Promise<KubeConf
   const usual = home === undefined ? undefined : join(home, '.kube', 'config');
   if (usual !== undefined && existsSync(usual)) return fromFiles([usual], options);
   throw new CredentialsError(
-    'no cluster was found: there is no kubeconfig, and this program does not run in a pod; name a kubeconfig with --kubeconfig',
+    'no cluster was found: there is no kubeconfig, and this program does not run in a pod with the token of a service account; name a kubeconfig with --kubeconfig',
   );
 }
 

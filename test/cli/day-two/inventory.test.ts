@@ -40,7 +40,7 @@ describe('an inventory', () => {
 
     const { out, code } = await ran(inventory, service.flags, { cluster });
 
-    expect(out).toContain('9 of 9 objects that could be read are managed by none of the resources that could be read');
+    expect(out).toContain('9 of 9 objects that could be read are not managed by any resource that could be read');
     expect(code).toBe(1);
   });
 

@@ -154,7 +154,7 @@ describe('doctor', () => {
     const { code, out } = await ran(doctor, [], { cluster: { ...cluster, api } });
 
     expect(out).toMatch(
-      /^error +Rights +\S+ +the operator lacks the permission to watch contactpoints.apphosting.dev. Apply the roles/m,
+      /^error +Rights +\S+ +the operator lacks the permission to watch contactpoints.apphosting.dev. Install the roles/m,
     );
     expect(new Set(asked)).toEqual(new Set(['system:serviceaccount:apphosting-system:apphosting-operator']));
     expect(code).toBe(2);
