@@ -119,7 +119,7 @@ export class LeaseElection implements Leadership {
   }
 
   mayAct(): string | undefined {
-    if (this.#term === undefined) return 'another process holds the lease';
+    if (this.#term === undefined) return 'this process is not the leader';
     const { clock } = this.#options;
     const inTime =
       clock.monotonic() - this.#term.monotonic < this.#pace.renewMs &&
@@ -199,7 +199,7 @@ export class LeaseElection implements Leadership {
       this.#own = await this.#write(live, this.#specAs(spec));
       return this.#win(begun, this.#takesOver);
     }
-    this.#lose('another process holds the lease');
+    this.#lose('this process no longer holds the lease');
     const claim = this.#claimOn(seen, spec);
     if (claim.inMs > 0) return claim.inMs;
     this.#takesOver = claim.takeOver;

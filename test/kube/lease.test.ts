@@ -11,7 +11,7 @@ describe('a lease', () => {
 
     expect(leaders(candidates)).toEqual([first.election.identity]);
     expect(first.heard).toEqual(['acquired']);
-    expect(second.election.mayAct()).toBe('another process holds the lease');
+    expect(second.election.mayAct()).toBe('this process is not the leader');
     expect(cluster.get(leaseResource, namespace, name)?.spec).toMatchObject({
       holderIdentity: first.election.identity,
       leaseDurationSeconds: 15,
@@ -38,7 +38,7 @@ describe('a lease', () => {
     await clock.advance(2_500);
 
     expect(second.heard).toEqual(['acquired']);
-    expect(first.election.mayAct()).toBe('another process holds the lease');
+    expect(first.election.mayAct()).toBe('this process is not the leader');
   });
 
   it('is taken over after its whole duration when its holder is cut off, which stopped acting well before', async () => {
@@ -132,7 +132,7 @@ describe('a lease', () => {
     });
     await clock.advance(3_000);
     expect(leaders(candidates)).toEqual([]);
-    expect(first.heard.at(-1)).toBe('lost: another process holds the lease');
+    expect(first.heard.at(-1)).toBe('lost: this process no longer holds the lease');
     await clock.advance(310_000);
 
     expect(leaders(candidates)).toHaveLength(1);
