@@ -48,7 +48,12 @@ const registry = {
     'lower',
     'unknownWords',
   ],
-  'deploy.settles': ['sets the status of an environment after a deployment', 'RUNNING', 'lastKnown', 'neverSettles'],
+  'deploy.settles': [
+    'decides which status an environment has after a deployment that is not a start or a stop: RUNNING, the status before the deployment, or UPDATING for ever',
+    'RUNNING',
+    'lastKnown',
+    'neverSettles',
+  ],
   'deploy.ms': ['sets the duration of a deployment in milliseconds', 3000],
   'deploy.whileUpdating': ['decides if deployments of an environment may overlap', 'accept', 'reject'],
   'lists.lagMs': ['sets the age of the state that lists show, in milliseconds', 0],

@@ -39,7 +39,7 @@ export const catalog: readonly Solution[] = [
       { name: 'control', dockerPreset: 'CUSTOM', port: 8080, dependsOn: [] },
       { name: 'gateway', dockerPreset: 'CUSTOM', port: 8443, dependsOn: ['control'], image: 'svc/sandbox-gateway:1' },
     ],
-    postInstallNote: 'Connect the agent to your repository before you treat all components as connected.',
+    postInstallNote: 'Connect the agent to your repository. Only then are all components connected.',
   },
   {
     solutionSlug: 'queue-worker',
