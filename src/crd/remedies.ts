@@ -8,6 +8,8 @@ type Remedies = Partial<Readonly<Record<Reason, string>>>;
 
 const nothing = 'Nothing.';
 const byItself = 'Nothing to do: the operator continues by itself.';
+const deployAgain =
+  'To try again, set the annotation `apphosting.dev/redeploy-at` to a new value; if the annotation `apphosting.dev/roll-back-at` asked for the deployment, set that one. To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`.';
 
 const ready = {
   InSync: nothing,
@@ -16,7 +18,7 @@ const ready = {
   Succeeded: nothing,
   DeployAssumed: 'Nothing to do. To deploy the environment again, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:
-    'To deploy something else, change `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
+    'To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
     "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check there whether a manual step is left.",
   DeployHeld: 'To start the environment, set `spec.powerState: Running`; the change is then deployed.',
@@ -56,14 +58,15 @@ const waiting = {
     'Nothing to do: the operator reads the service again. If the object is gone, the condition Ready says what happens next. If the kind has `spec.lifecycle.onMissing`, that field decides.',
   InUse: 'Delete the resources that the message names, or wait until they are gone.',
   EnvironmentNotFound:
-    "Create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
+    "If the message names an id, check that the id is right and that the token can see the environment. If it names a component, check the SolutionInstallation. Otherwise create the environment in the service's console. The operator finds the environment within a poll interval, or at once if you set the annotation `apphosting.dev/reconcile-at`.",
   Preparing:
     'If the message shows the readiness state `preparing`, wait. Otherwise do what the condition RecoveryReady says.',
   InProgress: byItself,
   OperationInProgress:
-    'Wait until the other operation has ended; `status.activeOperation` of the DisasterProtection shows that operation. The request is then sent by itself.',
+    'Wait until the other operation or request has ended; `status.activeOperation` of the DisasterProtection shows what the service works on. Then create a RecoveryActivation that is Stalled again; everything else continues by itself.',
   ClockUnsure: 'Correct the clock of the node, for example with NTP.',
-  CleanupPending: 'Nothing to do: wait until the service has finished its clean-up.',
+  CleanupPending:
+    'Wait until the service has finished its clean-up. If it refused a DisasterReset or an ActivationDiscard, the operator repeats the reset, or waits for the discard, only until `spec.validUntil`.',
 } as const satisfies Remedies;
 
 const stalled = {
@@ -79,21 +82,19 @@ const stalled = {
   Claimed: 'Delete one of the two resources, or change the spec of one so that it names another object.',
   AdoptionNotAllowed:
     'If this namespace may adopt the object, set `spec.lifecycle.adoption: ById` (or `ByName`) on the account. Otherwise remove the id from the spec.',
-  UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message names the most similar one.',
+  UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message suggests a similar one, if any.',
   UnknownSolution:
-    'Use a solution of `status.catalog.solutions` of the account; the message names the most similar one.',
+    'Use a solution of `status.catalog.solutions` of the account; the message suggests a similar one, if any.',
   EnvironmentChanged:
     'If the environment was renamed by mistake, give the environment its old name back. Otherwise create a new resource, with another name, for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:
     "Check the environment in the service's console. If the environment works, update the operator, or report the unknown status.",
   NeverDeployed: 'Set `spec.deploy` to deploy something.',
   RollbackRefused: 'Set another version in `spec.deploy.rollbackContentId`, or deploy an image or a build instead.',
-  DeployInDoubt:
-    "Check in the service's console which version runs. To deploy again, change `spec.deploy` or the annotation `apphosting.dev/redeploy-at` (after a failed rollback: `apphosting.dev/roll-back-at`).",
+  DeployInDoubt: `Check in the service's console which version runs. ${deployAgain}`,
   ApplyInDoubt:
     "Check in the service's console what the environments run. To send the change again, edit the changed field, or remove `spec.applyImmediately` and set it again.",
-  DeployFailed:
-    "Read the log of the deployment in the service's console. Then change `spec.deploy`, or set the annotation `apphosting.dev/redeploy-at` (after a failed rollback: `apphosting.dev/roll-back-at`) to try the same deployment again.",
+  DeployFailed: `Read the log of the deployment in the service's console. ${deployAgain}`,
   PartiallyInstalled:
     'Nothing to do: the operator repeats the request until all components exist. If the message names a cause that you can remove, remove it.',
   UpgradeInDoubt:
@@ -171,12 +172,13 @@ const aspects = {
   FeatureNotShown: "Check in the service's console if the account enforces access by environment.",
   RecoveryReady: nothing,
   NotProtected: 'Wait until the protection is set up. The condition Ready says what the operator waits for.',
-  NotEligible: 'Correct what the message names. `status.source` shows what the service accepts for this environment.',
+  NotEligible:
+    'If the message names a field of the spec, correct that field. Otherwise the service cannot protect the environment as it is: change what the message names, or delete the resource. `status.source` shows what the service says about the environment.',
   NeedsAttention: 'Follow [the runbook](runbooks/protection-not-ready.md).',
   ChainRollover: byItself,
   CatchingUp: byItself,
   RpoExceeded:
-    "Check the snapshots in the service's console. Until there is a newer snapshot, changes after the newest recovery point in `status.recoveryPoints` cannot be recovered.",
+    "Check the snapshots, and the standby of a warm protection, in the service's console. Until there is a newer snapshot, changes after the newest recovery point in `status.recoveryPoints` cannot be recovered.",
   SustainedStandby:
     'Nothing to do. The service runs a larger standby, which costs more, because the standard size applied changes too slowly.',
   SeedBoost: byItself,

@@ -91,7 +91,7 @@ function list(node: SchemaNode, item: SchemaNode, path: string) {
 function integerFormat(node: SchemaNode, path: string): 'int32' | 'int64' {
   const { minimum, maximum } = node;
   const bounded = typeof minimum === 'number' && typeof maximum === 'number';
-  if (!bounded) throw new Error(`${path} is an integer without minimum and maximum`);
+  if (!bounded) throw new Error(`${path} is an integer that lacks a minimum or a maximum`);
   return minimum >= -(2 ** 31) && maximum < 2 ** 31 ? 'int32' : 'int64';
 }
 

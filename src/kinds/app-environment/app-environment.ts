@@ -125,16 +125,18 @@ function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'St
   }
   const { outcome, revision, rollback } = memory.facts.deploy ?? {};
   if (rollback?.besideSpec === true) {
-    const message = `the environment was rolled back to ${revision ?? 'the previous version'}, as annotation ${askedBy.rollBack} asked; the spec is deployed again when it changes`;
+    const message = `the environment was rolled back to ${revision ?? 'the previous version'}, as annotation ${askedBy.rollBack} asked; the spec is deployed again once it asks for a different deployment`;
     return { is: 'ready', reason: 'RolledBack', message, note: {} };
   }
   if (outcome === 'Assumed' && revision === revisionOf(spec)) {
-    const until =
-      deploy?.rollbackContentId === undefined ? 'the spec or the annotation redeploy-at changes' : 'the spec changes';
-    const message = `the environment already ran when this resource was bound to it: ${revision ?? 'its content'} counts as deployed until ${until}`;
+    const also = deploy?.rollbackContentId === undefined ? ' or the annotation redeploy-at changes' : '';
+    const message = `the environment already ran when this resource was bound to it: ${revision ?? 'its content'} counts as deployed until the spec asks for a different deployment${also}`;
     return { is: 'ready', reason: 'DeployAssumed', message, note: {} };
   }
-  const message = state === 'Running' ? 'the environment runs as specified' : 'the environment is stopped';
+  const message =
+    state === 'Running'
+      ? 'the environment runs as specified'
+      : 'the environment is stopped, and the spec asks for nothing else';
   return { is: 'ready', message, note: {} };
 }
 
@@ -162,7 +164,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => endedWithoutEffect(pass, one) !== undefined);
   if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
-  const again = `to try again, change spec.deploy or the annotation ${askedBy[asked ?? 'redeploy']}`;
+  const again = `to try again, set the annotation ${askedBy[asked ?? 'redeploy']} to a new value; or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead`;
   const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : endedWithoutEffect(pass, asked)) !== 'InDoubt')

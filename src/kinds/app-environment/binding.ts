@@ -166,17 +166,19 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
 }
 
 function notFound(pass: EnvironmentPass): Extract<EnvironmentStep, { is: 'wait' }> {
-  const appId = appIdOf(pass);
-  const where = appId === undefined ? '' : ` of app ${appId}`;
-  const message = `there is no ${meantBy(pass.spec)}${where}; create it in the service's console, because the service's API cannot create environments. This resource then binds to it`;
-  return { is: 'wait', reason: 'EnvironmentNotFound', message };
+  return { is: 'wait', reason: 'EnvironmentNotFound', message: absenceOf(pass) };
 }
 
-/** Describes the environment that the spec names, for use in messages. */
-function meantBy(spec: AppEnvironmentSpec): string {
-  if (spec.environmentName !== undefined) return `environment "${spec.environmentName}"`;
-  if (spec.cliEnvironmentName !== undefined) return `environment with the CLI name "${spec.cliEnvironmentName}"`;
-  return spec.component === undefined
-    ? `environment ${spec.externalId ?? ''}`
-    : `environment of component "${spec.component}"`;
+/** Says that the environment which the spec names does not exist, and what to do. */
+function absenceOf(pass: EnvironmentPass): string {
+  const { externalId, solutionRef, component, environmentName, cliEnvironmentName } = pass.spec;
+  if (externalId !== undefined)
+    return `the service lists no environment ${externalId}; if the id is wrong, create another AppEnvironment with the right id`;
+  if (component !== undefined)
+    return `status.components of SolutionInstallation ${solutionRef?.name ?? ''} shows no existing environment of component "${component}"; this resource binds to the environment once it is there`;
+  const appId = appIdOf(pass);
+  const where = appId === undefined ? '' : ` of app ${appId}`;
+  const what =
+    environmentName === undefined ? `with the CLI name "${cliEnvironmentName ?? ''}"` : `"${environmentName}"`;
+  return `there is no environment ${what}${where}; create it in the service's console, because the service's API cannot create environments. This resource then binds to it`;
 }

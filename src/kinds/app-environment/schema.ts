@@ -34,7 +34,7 @@ const Deploy = atMostOne(
       fromContentId: serviceId('The id of the content version to rebuild, instead of the running one.').optional(),
     }).optional(),
     rollbackContentId: serviceId(
-      'The content version to roll back to (API field: targetContentId). Nothing is sent if this resource deployed that version last, or if onBind made the operator assume that the version already runs.',
+      'The content version to roll back to (API field: targetContentId). The operator rolls back once for each new value; if that fails, the annotation redeploy-at asks for another try. Nothing is sent if this resource deployed that version last, or if onBind made the operator assume that the version already runs.',
     ).optional(),
     onBind: choice(
       'What to do if the environment already runs when this resource is bound to it. Assume: the operator assumes that the content in the spec already runs, and deploys nothing. Deploy: the operator deploys the spec. Default: Assume.',
@@ -67,7 +67,7 @@ const FunctionConfig = withRule(
 );
 
 const StartupConfig = withRule(
-  fields('Overrides how the container starts. Fields that are left out keep the defaults of the image.', {
+  fields('Overrides how the container starts. Without a command, the entrypoint of the image stays.', {
     command: text('The command to run.', { min: 1, max: 16_384 }).optional(),
     args: listOf(
       'Arguments of the command. Without a command, they replace the default arguments of the image.',
@@ -75,7 +75,7 @@ const StartupConfig = withRule(
       { max: 200 },
     ).optional(),
     shell: flag('True to run the command in a shell, false to run it directly. Default: true.').optional(),
-    workingDir: text('The working directory of the command.', { min: 1, max: 4096 }).optional(),
+    workingDir: text('The working directory. Default: that of the image.', { min: 1, max: 4096 }).optional(),
   }),
   {
     rule: 'has(self.command) || (!has(self.shell) && (has(self.args) || has(self.workingDir)))',

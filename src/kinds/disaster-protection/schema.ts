@@ -135,7 +135,7 @@ const RecoveryPoint = shown('A recovery point, with the values that a RecoveryAc
   pointId: word('The id of the recovery point: 64 hex digits.'),
   cutoffTime: timeShown('Time up to which data is recovered, exactly as the service writes it (API field: cutoffAt).'),
   configurationGeneration: wholeNumber(
-    'The generation of the configuration when the service listed the recovery point (API field: generation).',
+    'The generation of the configuration that the service gave in its list of recovery points (API field: generation).',
   ),
   availabilityRequiresVerification: flag('True if the service verifies the point only when it is used.').optional(),
   sizing: recovery.sizing.optional(),
@@ -203,10 +203,10 @@ export const DisasterProtectionFacts = facts({
   }).optional(),
   activeOperation: recovery.operation('The operation that the service is working on.').optional(),
   warmValidationOperationId: id(
-    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryValidation is possible now.',
+    'The id of the operation that keeps the standby up to date. Present while the service indicates that a RecoveryValidation can be requested.',
   ),
   warmRecoveryOperationId: id(
-    'The id of the operation that keeps the standby up to date. Present if the service suggests that a RecoveryActivation is possible now.',
+    'The id of the operation that keeps the standby up to date. Present while the service indicates that a RecoveryActivation can be requested.',
   ),
   warmDestination: recovery.destination(
     'The names that a RecoveryActivation of a warm protection must use for the recovered environment.',

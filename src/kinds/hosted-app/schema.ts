@@ -243,7 +243,7 @@ export const HostedAppFacts = facts({
   gitProvider: text('The provider of the git repository, such as GITHUB.', { max: 64 }).optional(),
   template: text('The template that the app was created from.', { max: 128 }).optional(),
   createdTime: time('Time at which the app was created in the service (API field: createdAt).').optional(),
-  updatedTime: time('Time at which anybody last changed the app in the service (API field: updatedAt).').optional(),
+  updatedTime: time('Time of the last change of the app, as the service reports it (API field: updatedAt).').optional(),
   observed: shown('The settings of the app, as the service shows them.', {
     preset: text('The preset of the app (API field: dockerPreset).', { max: 64 }).optional(),
     port: integer('The port that the app listens on.', { min: 0, max: 65_535 }).optional(),
@@ -274,7 +274,7 @@ export const HostedAppFacts = facts({
     'Time at which the newest pending change was sent, in milliseconds since 1970.',
   ).optional(),
   takenOverGeneration: wholeNumber(
-    'The generation of the spec at which the operator sent changes to the adopted app without applying them at once, although applyImmediately is true. The next edit of the spec applies them at once.',
+    'The generation of the spec at which the operator sent the adopted app fields that the service does not show. It did not apply them at once, although spec.applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),
   applyInDoubt: shown('A change with applyImmediately whose outcome is not known.', {
     digest: text('The fingerprint (a keyed hash) of the change.', { max: 128 }),

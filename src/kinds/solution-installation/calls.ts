@@ -126,7 +126,7 @@ function installing(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): Call<S
   const { spec, account, memory } = pass;
   const { solution, appName, region } = spec;
   const what = memory.id === undefined ? 'install' : memory.facts.complete === true ? 'upgrade' : 'continue installing';
-  const words = `${what} solution "${solution}" as "${appName}"`;
+  const words = `${what} "${appName}" (solution "${solution}")`;
   return {
     request: postSolutions({
       accountId: account.accountId,
@@ -238,7 +238,7 @@ export function resolveInstallation(pass: SolutionPass, entry: JournalEntry): So
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   if (entry.conflicted !== undefined) {
-    const message = `install solution "${spec.solution}": ${entry.conflicted}`;
+    const message = `install "${appName}" (solution "${spec.solution}"): ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   if (snapshot.begunAt < settledAt) {
@@ -319,7 +319,7 @@ function doubtsOf(pass: SolutionPass, digest: string): number {
 export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): SolutionStep {
   const { memory, monotonicMs, spec } = pass;
   if (entry.conflicted !== undefined) {
-    const message = `upgrade solution "${spec.solution}" as "${spec.appName}": ${entry.conflicted}`;
+    const message = `upgrade "${spec.appName}" (solution "${spec.solution}"): ${entry.conflicted}`;
     return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
   }
   const { settledAt, inWords } = overAt(pass, entry);
@@ -341,8 +341,9 @@ export function leftBehind({ id, journal, facts }: Memory<SolutionInstallationFa
   const apps = (facts.components ?? []).flatMap(({ appId }) => appId ?? []);
   const made = apps.length === 0 ? '' : ` (apps ${apps.slice(0, 10).join(', ')})`;
   if (id !== undefined)
-    return `installation ${id}${made} stays in the service; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
-  if (apps.length > 0) return `an installation${made} stays in the service; its id is not known`;
+    return `installation ${id}${made} stays in the service, because the service's API cannot delete installations; to manage it again, set spec.externalId: ${id} in another SolutionInstallation`;
+  if (apps.length > 0)
+    return `an installation${made} stays in the service, because the service's API cannot delete installations; the id of the installation is not known`;
   if (journal?.create === undefined) return undefined;
   return `the outcome of the installation of "${journal.create.name}" is not known; if the service carried it out, its components stay in the service`;
 }

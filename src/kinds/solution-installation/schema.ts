@@ -23,7 +23,7 @@ export const SolutionInstallationSpec = specInAccount('The solution to install, 
   ),
   externalId: annotated(externalId('an installation', 'installationId'), {
     description:
-      'The id of an existing installation, to complete or upgrade it (API field: installationId). The request then creates only the missing components. Once the service has accepted the id, it can no longer be changed; an id that the service refused can be corrected.',
+      'The id of an existing installation, to complete it or to upgrade its agent image (API field: installationId). Components that exist are not created again. Once the service has accepted the id, it can no longer be changed; an id that the service refused can be corrected.',
   }),
   lifecycle: lifecycle({ managementPolicy, onMissing: onMissing('Stall') }),
 });

@@ -55,6 +55,18 @@ describe('an owned object', () => {
     );
   });
 
+  it('of another one is told with the field that must allow the adoption, too', async () => {
+    const world = await aWorld();
+    await contactPointByHand(world, 'there');
+
+    world.apply('ContactPoint', 'there', { ...mail, lifecycle: { adoption: 'Never' } });
+    await world.run(60_000);
+
+    expect(messageOf(world, 'ContactPoint', 'there')).toMatch(
+      /to adopt this object, set spec.externalId: \S+, and set spec.lifecycle.adoption to ById$/,
+    );
+  });
+
   it('is tried once more after a refusal when somebody asks to look again', async () => {
     const world = await aWorld();
     let tries = 0;

@@ -202,6 +202,20 @@ describe('an environment', () => {
     });
   });
 
+  it.each([
+    { spec: { externalId: 'env_9' }, says: 'create another AppEnvironment with the right id' },
+    {
+      spec: { solutionRef: { name: 'workers' }, component: 'api' },
+      says: 'status.components of SolutionInstallation workers shows no existing environment of component "api"',
+    },
+    { spec: { cliEnvironmentName: 'other' }, says: "create it in the service's console" },
+  ])('that does not exist is told with what can be done: $says', ({ spec, says }) => {
+    expect(settledStep(appEnvironment, { spec, shown: shown() })).toMatchObject({
+      reason: 'EnvironmentNotFound',
+      message: expect.stringContaining(says),
+    });
+  });
+
   it.each(powers)('runs or stands still as said: $because', ({ comesTo, ...options }) => {
     expect(inShort(settledStep(appEnvironment, options))).toBe(comesTo);
   });

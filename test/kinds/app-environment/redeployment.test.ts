@@ -84,7 +84,9 @@ describe('a roll-back that an annotation asks for', () => {
 
     expect(await runs(world)).toBe(first);
     expect(conditionOf(world, kind, name)).toBe('True/RolledBack');
-    expect(messageOf(world, kind, name)).toContain('the spec is deployed again when it changes');
+    expect(messageOf(world, kind, name)).toContain(
+      'the spec is deployed again once it asks for a different deployment',
+    );
     expect(hits).toBe(lost === 'loseBefore' ? 2 : 1);
   });
 

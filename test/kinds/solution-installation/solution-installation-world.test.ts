@@ -296,7 +296,7 @@ describe('SolutionInstallation whose status is lost', () => {
   it('is told what it leaves by the replica that acts alone', async () => {
     const world = await installed(() => undefined);
     const standby = new InProcess({ beside: world, seed: 2 });
-    standby.leadership.why = 'another process holds the lease';
+    standby.leadership.why = 'this process is not the leader';
     await standby.start();
     await world.run(5_000);
 

@@ -48,10 +48,11 @@ export const reasons = {
     'One or more objects in the service may be the result of a create call whose outcome is not known; name the right object in spec.externalId.',
   Claimed: 'Another resource in this cluster owns the object in the service; the message names that resource.',
   AdoptionNotAllowed: 'The spec names an object that this namespace did not create and may not adopt.',
-  UnknownPreset: 'The account has no preset of this name; the message names the most similar preset of the account.',
-  UnknownSolution: 'The catalog of the account has no solution of this name; the message has the most similar name.',
+  UnknownPreset: 'The account has no preset of this name; if a name is similar, the message suggests it.',
+  UnknownSolution:
+    'The catalog of the account has no solution of this name; if a name is similar, the message suggests it.',
   EnvironmentNotFound:
-    'The environment does not exist in the service, and the API cannot create environments; the resource is bound as soon as the environment appears.',
+    'The service does not list the environment, and its API cannot create environments; the operator continues as soon as the environment is listed.',
   EnvironmentChanged:
     'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference in the spec now points to a different environment; nothing is sent.',
   UnknownRemoteStatus:
@@ -60,11 +61,11 @@ export const reasons = {
     'The service refused to start the environment, and this resource has never deployed anything to it. An environment can start only after its first deployment; the message shows what the service said.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
-    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, change spec.deploy, or set the annotation redeploy-at (after a failed rollback: roll-back-at) to a new value.',
+    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead.',
   ApplyInDoubt:
     'The outcome of two attempts at a change with spec.applyImmediately is not known, and the service does not show whether the change was carried out; the change is not sent a third time.',
   DeployFailed:
-    'The service accepted the deployment and reports that it failed; to try again, change spec.deploy, or set the annotation redeploy-at (after a failed rollback: roll-back-at) to a new value.',
+    'The service accepted the deployment and reports that it failed; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead.',
   PartiallyInstalled:
     'The service created only some components of the solution; the operator continues the same installation, by its id.',
   UpgradeInDoubt:
@@ -91,10 +92,11 @@ export const reasons = {
   Preparing:
     'Recovery is not ready yet. Usually the service is making the first copy of the data, or a new copy after the settings of the protection were changed; the message shows the readiness state that the service reports.',
   InProgress: 'The service has accepted the request and is working on it; status.stage shows the progress.',
-  OperationInProgress: 'The service is working on another operation of the same protection.',
+  OperationInProgress: 'An operation or a recovery request that concerns the same protection has not ended.',
   ClockUnsure:
     'Nothing is sent: the clocks of the operator, of Kubernetes and of the service differ by more than 60 seconds, or the operator has read the time neither from Kubernetes nor from the service yet. The operator sends the request when it has read the time and the clocks agree.',
-  CleanupPending: 'The service is still removing what an earlier operation has left behind; the message says more.',
+  CleanupPending:
+    'The service still has to remove what an operation or this request leaves behind, still retains disks, or has not shown in two reads that everything is removed; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
     'The operator does not send the request. Either the operator runs without a flag that the request needs (--enable-activation, and --enable-account-reset for a wipe of the account), or the resource was created before the operator started. Create another resource.',
@@ -108,7 +110,7 @@ export const reasons = {
   AlreadyActivated:
     'The protection was already activated, or is being activated. To activate it once more, name the earlier activation in spec.afterOperationId.',
   OperationNotActive: 'The service is not working on the operation that the spec names.',
-  OperationFailed: 'The operation ended in the service without the requested result.',
+  OperationFailed: 'The operation failed or was cancelled, or the service no longer works on it and shows no result.',
   // Reasons in the conditions of a DisasterProtection
   ConfigurationGone:
     'The protection is gone from the service; the operator does not set it up again until you raise the number in spec.enrollment.',
@@ -121,7 +123,8 @@ export const reasons = {
   NeedsAttention: 'The service says that the protection needs attention; the message has the reason of the service.',
   ChainRollover: 'A new chain of snapshots is being built; recovery is not ready until the chain is complete.',
   CatchingUp: 'The standby has not applied all changes yet.',
-  RpoExceeded: 'The newest data that can be recovered is much older than the recovery point objective allows.',
+  RpoExceeded:
+    'The newest data that can be recovered is much older than the recovery point objective allows, or the standby no longer makes progress.',
   SustainedStandby:
     'The standby runs at its full size, because the standard size applied changes too slowly; the service returns to the standard size after a quiet period.',
   SeedBoost: 'The standby runs at a larger size while it makes its first copy of the data.',
@@ -142,9 +145,9 @@ export const reasons = {
   Succeeded: 'The request succeeded.',
   // Reasons of the condition Ready that are used in place of InSync, because they say more
   DeployAssumed:
-    'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec or the annotation redeploy-at changes.',
+    'The environment was already running when this resource was bound to it; the running version counts as deployed until the spec asks for a different deployment or the annotation redeploy-at changes.',
   RolledBack:
-    'The environment was rolled back because of the annotation roll-back-at; the operator does not deploy the version in the spec until the spec changes.',
+    'The environment was rolled back because of the annotation roll-back-at; the operator does not deploy the version in the spec until the spec asks for a different deployment.',
   Presumed:
     'The outcome of the installation call is not known. The components that the service shows can only come from that call, so they count as part of this installation; the id of the installation is not known.',
   DeployHeld: 'The environment is stopped; the change is deployed when the environment is started again.',

@@ -183,7 +183,8 @@ function alreadyExists(plan: ObjectPlan, pass: Pass, name: string, ids: readonly
     ids.length === 1
       ? `to adopt this object, set spec.externalId: ${id}`
       : 'to adopt one of these objects, set spec.externalId to its id';
-  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; ${how}` };
+  const allow = wish === 'Never' ? ', and set spec.lifecycle.adoption to ById' : '';
+  return { is: 'stall', reason: 'AlreadyExists', message: `${what}; ${how}${allow}` };
 }
 
 // ---- binding an object -----------------------------------------------------------------------------------------

@@ -56,7 +56,7 @@ export const Journal = shown(
     digest: text('A fingerprint of the request, made with the secret key of the operator.', { max: 256 }),
     create: shown('Data to find the created object when the outcome of a create call is not known.', {
       collection: text('The list of the service in which the new object will appear.', { max: 256 }),
-      name: text('The name of the new object.', { max: 256 }),
+      name: text('The name of the new object, or the id of what a recovery request is about.', { max: 256 }),
       excluded: listOf('Ids of the objects that had this name before the call.', idAsShown('An id.'), {
         max: mostExcluded,
       }),
@@ -94,8 +94,8 @@ export const Applied = shown('What the operator remembers of the last spec that 
 /** The schema of an entry in `status.drift`: a field whose value in the service differs from the spec. */
 export const Drift = shown('A difference between the spec and the service.', {
   field: text('The field.', { max: 256 }),
-  desired: value('The value in the spec; (redacted) for a secret.'),
-  observed: value('The value that the service shows; (redacted) for a secret.'),
+  desired: value('The value in the spec, cut if it is long; an id for a reference; (redacted) for a secret.'),
+  observed: value('The value that the service shows, cut if it is long; (redacted) for a secret.'),
 });
 
 /**
