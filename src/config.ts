@@ -300,11 +300,7 @@ export const sandboxCommand = {
       'NAME=VALUE',
       z.string().regex(/^[^=\s]+=/, 'must look like NAME=VALUE'),
     ),
-    rateLimit: {
-      help: 'requests per second for each account',
-      value: 'N',
-      schema: wholeNumber(1, 1_000_000).optional(),
-    },
+    rateLimit: { help: 'requests per account and second', value: 'N', schema: wholeNumber(1, 1_000_000).optional() },
     clock: {
       help: "the service's clock",
       value: 'real|virtual',

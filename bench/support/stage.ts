@@ -157,7 +157,9 @@ function operatorProgram({ logLevel, profileDir }: BenchOptions, dir: string, po
   const own = main === undefined ? ownCommands.operator : [...operatorNode, main, 'run'];
   const commands = { ...ownCommands, operator: [...profiling, ...own] };
   const program = operator(commands, dir, port, [`--log-level ${logLevel}`]);
-  return { ...program, command: execPath, upWithinMs: 120_000, graceMs: 60_000 };
+  // As in the image, where nothing can be written, compiled code is not kept.
+  const env = { ...program.env, ...(main !== undefined && { NODE_DISABLE_COMPILE_CACHE: '1' }) };
+  return { ...program, command: execPath, env, upWithinMs: 120_000, graceMs: 60_000 };
 }
 
 async function install(plane: BreakablePlane, simulatorUrl: string): Promise<void> {

@@ -123,9 +123,7 @@ export function protectionFrom(object: KubeObject): ProtectionView {
   const facts = DisasterProtectionFacts.safeParse(object.status ?? {});
   const { externalId: configurationId } = (object.status ?? {}) as { readonly externalId?: unknown };
   if (!spec.success || !facts.success || typeof configurationId !== 'string') {
-    throw new Trouble(
-      `DisasterProtection ${namespace}/${name} is not valid, or has no configuration in the service yet`,
-    );
+    throw new Trouble(`DisasterProtection ${namespace}/${name} is not valid, or has no configuration in the service`);
   }
   const ready = conditionOf(object, 'RecoveryReady');
   const unknown = 'the DisasterProtection has no condition RecoveryReady, so it is not known if a recovery would work';

@@ -83,8 +83,7 @@ const stalled = {
   AdoptionNotAllowed:
     'If this namespace may adopt the object, set `spec.lifecycle.adoption: ById` (or `ByName`) on the account. Otherwise remove the id from the spec.',
   UnknownPreset: 'Use a preset that `status.catalog` of the account lists; the message suggests a similar one, if any.',
-  UnknownSolution:
-    'Use a solution of `status.catalog.solutions` of the account; the message suggests a similar one, if any.',
+  UnknownSolution: 'Use one of `status.catalog.solutions` of the account; the message suggests a similar one, if any.',
   EnvironmentChanged:
     'If the environment was renamed by mistake, give the environment its old name back. Otherwise create a new resource, with another name, for the environment as it is now; a MemberAccess needs only an edit of its spec.',
   UnknownRemoteStatus:

@@ -107,8 +107,6 @@ function checkPattern({ pattern }: SchemaNode, path: string): void {
 function checkRules(node: SchemaNode, path: string, steady: boolean): void {
   for (const { rule } of (node[rulesKey] ?? []) as readonly CelRule[]) {
     if (rule.includes('oldSelf') && !steady)
-      throw new Error(
-        `${path} has a transition rule, which a user could avoid by removing the field and adding it again`,
-      );
+      throw new Error(`${path} has a transition rule, which a user could avoid by removing and re-adding the field`);
   }
 }

@@ -125,9 +125,7 @@ const Settings = shown('The settings of the protection, as the service shows the
   validationIntervalSeconds: count('Interval between validations, in seconds.'),
   rpoTargetSeconds: count('Maximum age of the newest recovery point, in seconds.'),
   rtoTargetSeconds: count('Maximum duration of a recovery, in seconds.'),
-  sameRegionAcknowledged: flag(
-    'True if the user accepted that recovery takes place in the region of the source.',
-  ).optional(),
+  sameRegionAcknowledged: flag('True if the user accepted a recovery in the region of the source.').optional(),
 });
 
 const RecoveryPoint = shown('A recovery point, with the values that a RecoveryActivation must copy.', {

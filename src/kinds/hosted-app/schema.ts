@@ -270,9 +270,7 @@ export const HostedAppFacts = facts({
     text('A field.', { max: 128 }),
     { max: 50 },
   ).optional(),
-  pendingSinceMs: wholeNumber(
-    'Time at which the newest pending change was sent, in milliseconds since 1970.',
-  ).optional(),
+  pendingSinceMs: wholeNumber('When the newest pending change was sent, in milliseconds since 1970.').optional(),
   takenOverGeneration: wholeNumber(
     'The generation of the spec at which the operator sent the adopted app fields that the service does not show. It did not apply them at once, although spec.applyImmediately is true. The next edit of the spec applies them at once.',
   ).optional(),

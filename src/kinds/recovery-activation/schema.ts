@@ -29,7 +29,7 @@ export const RecoveryActivationSpec = recovery.once(
       configurationId: serviceId('The id of the configuration. The request is sent only to this configuration.'),
       recoveryPoint: RecoveryPoint,
       target: recovery.target(
-        'The names for the recovered environment. For a warm protection, copy status.warmDestination.',
+        'Names for the recovered environment. For a warm protection, copy status.warmDestination.',
       ),
       acknowledgements: recovery
         .acknowledgements(

@@ -481,9 +481,8 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     notes['sentAt'] === undefined
       ? 'an earlier process of the operator may have sent the request'
       : 'the outcome of the request is not known';
-  const again =
-    '; if the service shows no result by then and no check forbids it, the operator sends the request again';
-  if (mustWait) return inDoubt(plan, pass, arrival.until, why, journal.requestId === undefined ? again : '');
+  const more = '; if the service shows no result by then and no check forbids it, the operator sends the request again';
+  if (mustWait) return inDoubt(plan, pass, arrival.until, why, journal.requestId === undefined ? more : '');
   // The cast is safe, because `fenceOf` has checked that the body in the journal entry equals the body that the spec
   // asks for.
   const body = writtenBody(journal) as Body;

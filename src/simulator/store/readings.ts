@@ -11,13 +11,7 @@ const registry = {
   'names.apps': ['decides if two apps of an account may have the same name', 'repeatable', 'unique'],
   'names.contactPoints': ['decides if two contact points of an account may have the same name', 'repeatable', 'unique'],
   'names.alerts': ['decides if two alerts of an environment may have the same name', 'repeatable', 'unique'],
-  'rejection.status': [
-    'sets the HTTP status of rejections for which the API documents no status',
-    '400',
-    '409',
-    '422',
-    '403',
-  ],
+  'rejection.status': ['sets the HTTP status of rejections that have no documented one', '400', '409', '422', '403'],
   'errors.body': ['sets the form of the body of an error response', 'error', 'message', 'nested', 'text', 'empty'],
   'get.wrapping': [
     'decides if GET /app answers with the app itself or with {app}; the same for a contact point, an alert and env-access',

@@ -55,8 +55,7 @@ export const reasons = {
     'The service does not list the environment, and its API cannot create environments; the operator continues as soon as the environment is listed.',
   EnvironmentChanged:
     'The environment to which this resource is bound now has a different name or belongs to a different app, or a reference in the spec now points to a different environment; nothing is sent.',
-  UnknownRemoteStatus:
-    'The service shows an undocumented environment status; nothing is sent until the status changes.',
+  UnknownRemoteStatus: 'The service shows an undocumented environment status; nothing is sent until it changes.',
   NeverDeployed:
     'The service refused to start the environment, and this resource has never deployed anything to it. An environment can start only after its first deployment; the message shows what the service said.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
@@ -70,8 +69,7 @@ export const reasons = {
     'The service created only some components of the solution; the operator continues the same installation, by its id.',
   UpgradeInDoubt:
     'The outcome of two attempts at an upgrade is not known, and the service does not show which image runs; the upgrade is sent again only for a different image.',
-  InstallationIdUnknown:
-    'The id of the installation is not known; nothing is sent, because every request needs the id.',
+  InstallationIdUnknown: 'The id of the installation is not known; nothing is sent, because every request needs it.',
   AccessWiderThanSpec: 'The member has full access although the spec restricts it; the message says what happens next.',
   Immutable: 'The service cannot change this field of an existing object; the message says what to do.',
   NotFound: 'The object that the spec names does not exist in the service.',
