@@ -1,4 +1,7 @@
-/** Builds all generated files in memory, so that writing, checking and testing use the same list. */
+/**
+ * Builds the CRDs, the other generated manifests and the reference docs of the kinds in memory, so that writing,
+ * checking and testing use the same list.
+ */
 import { parse } from 'yaml';
 import type { KindIdentity } from '../engine/kind/contract/define.ts';
 import { argoConfig } from './argocd.ts';
@@ -14,7 +17,7 @@ export type ReadFile = (path: string) => string | undefined;
 /** The folders in which every file is a generated file. */
 export const wholeFolders: readonly string[] = ['crds'];
 
-/** Builds the content of every generated file, by its path from the root of the repository. */
+/** Builds the content of each of these files, by its path from the root of the repository. */
 export function outputs(kinds: readonly KindIdentity[], read: ReadFile): ReadonlyMap<string, string> {
   const guide = read('docs/troubleshooting.md');
   return new Map([

@@ -228,8 +228,8 @@ export class OutgoingCall {
     const options = { urgency, deadline: this.#deadline, mayDispatch, call };
     const outcome = await this.#context.parts.away(() => service.send(request, options));
     if (outcome.is !== 'notSent') return outcome;
-    // An earlier try of a resumed call may have been sent. So leave the journal entry in status; the next step finds
-    // out what that try did.
+    // An earlier try of a resumed call may have been sent. So leave the journal entry in status; the next reconcile
+    // looks for the effect of that try, or sends the same request again.
     if (resumes === true) return outcome;
     // The account's connection was opened again while the call waited: decide again with the new connection.
     const isReopened = this.#context.serviceFor(this.#pass, this.#call) !== service;

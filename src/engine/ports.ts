@@ -172,7 +172,10 @@ interface ServiceHealth {
   readonly slowedUntil: number | undefined;
   readonly requestsPerSecond: number;
   readonly forecastPerHour: number;
-  /** The shortest interval of all rate-limited reads; undefined when there are no such reads. */
+  /**
+   * The estimated shortest interval of rate-limited reads that are not pressing; undefined while no object uses a
+   * rate-limited read.
+   */
   readonly rateLimitedMs: number | undefined;
   /**
    * The poll interval in effect: as configured, or longer when polling would use more than half of the request budget.

@@ -262,7 +262,9 @@ const mostSteps = 16;
 const rereadMs = 5_000;
 /**
  * A reconcile that waits for a read reports the wait in status only after this time. A shorter wait is usual, because a
- * read may have to wait for the request budget.
+ * read may have to wait for the request budget. There are two exceptions while no call has an unknown outcome: a long
+ * pause that the service asked for is reported at once, and nothing is reported if status already describes the newest
+ * generation of the spec.
  */
 const silentReadMs = 45_000;
 

@@ -493,8 +493,9 @@ const share = 0.2;
 const pressingWeight = 4;
 
 /**
- * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight is repeated
- * four times as often. The weight is 0 while no Kubernetes object uses the read.
+ * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight may be
+ * repeated four times as often, but never more often than its own interval allows. The weight is 0 while no Kubernetes object
+ * uses the read.
  */
 interface Weighed {
   weight: number;
@@ -504,9 +505,9 @@ interface Weighed {
  * Spreads rate-limited reads over time. An example is the live state of alerts, which takes one request for each alert. The
  * rate-limited reads with the same token together use at most a fifth of the request budget.
  *
- * A read can be pressing, for example while its alert is firing. A pressing read is repeated four times as often as other reads,
- * but never more often than its own interval allows. When it is time for a read, the read gets the next free moment, so that
- * reads stay spread out when their number grows.
+ * A read can be pressing, for example while its alert is firing. A pressing read may be repeated four times as often as other
+ * reads, but never more often than its own interval allows. When it is time for a read, the read gets the next free moment, so
+ * that reads stay spread out when their number grows.
  */
 export class RateLimitedShare {
   #reads = 0;
@@ -515,7 +516,7 @@ export class RateLimitedShare {
 
   /**
    * Sets the weight of a rate-limited read: 4 for a pressing read, such as that of a firing alert, and 1 for any other. A read
-   * with a higher weight is repeated more often.
+   * with a higher weight may be repeated more often.
    */
   count(reading: Weighed, isPressing: boolean): void {
     if (reading.weight === 0) this.#reads += 1;

@@ -2,8 +2,8 @@
  * Leader election on a Lease of `coordination.k8s.io/v1`.
  *
  * Guarantees
- * - A process leads only until a deadline, and then stops by itself. The deadline is counted from just before the write
- *   that last renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
+ * - A process leads only until a deadline, and then stops by itself. The deadline is counted from before the write that
+ *   last renewed the lease. `mayAct` compares the deadline with the monotonic clock and the wall clock, since the
  *   monotonic clock stops while the machine is suspended. A process that stalled notices that it lost the lease in the
  *   same tick in which it wakes up.
  * - A candidate takes a lease over only after it has seen the lease unchanged for 15 s, the whole duration of the
@@ -94,8 +94,8 @@ export class LeaseElection implements Leadership {
   /** The lease as this process last wrote it. Undefined before the first write and after a write that failed. */
   #own: KubeObject | undefined;
   /**
-   * The time just before this process sent the write with which it became the leader or last renewed the lease. Undefined while
-   * another process may lead.
+   * The start of the round in which this process became the leader or last renewed the lease: a time before the write, and
+   * before the read of the lease if there was one. Undefined while another process may lead.
    */
   #term: Moment | undefined;
   /** The message of the last failure to read or write the lease; undefined after an attempt without a failure. */
@@ -301,7 +301,7 @@ export class LeaseElection implements Leadership {
 
   /**
    * Makes this process the leader, or keeps it the leader, after it has written the lease. The time for which it may lead is
-   * counted from just before the write. Returns after how many milliseconds to renew the lease.
+   * counted from `begun`, the start of the round. Returns after how many milliseconds to renew the lease.
    */
   #win(begun: Moment, takeOver: boolean): number {
     const { clock, log } = this.#options;
@@ -311,8 +311,8 @@ export class LeaseElection implements Leadership {
     const isNews = this.#term === undefined;
     this.#term = begun;
     if (isNews && this.mayAct() !== undefined) {
-      // A clock jumped forward while the lease was written, so this process must not act as the leader yet. Renew the lease
-      // before reporting that this process leads.
+      // By one of the clocks, at least `renewMs` has passed since `begun`: the process stalled, the machine slept, or a clock
+      // was set forward. So this process must not act as the leader yet. Renew the lease before reporting that it leads.
       this.#term = undefined;
     } else if (isNews) {
       log.info({ identity: this.identity, takeOver }, 'this process leads');

@@ -1,4 +1,7 @@
-/** Checks an installation of the operator. Each check is independent: a read that is denied fails only its own check. */
+/**
+ * Checks an installation of the operator. A failed read does not stop the other checks: the check that needs the read
+ * reports `unknown`. Accounts that cannot be listed are not checked.
+ */
 import { isRecord, recordsIn, sameJson } from '../../base/json.ts';
 import { fewOf } from '../../base/text.ts';
 import { manifest } from '../../crd/manifest.ts';

@@ -1,4 +1,7 @@
-/** Writes all generated files; `npm run generate` runs this. */
+/**
+ * Brings the CRDs, the generated manifests in `deploy/` and the reference docs up to date, and removes leftover CRDs;
+ * `npm run generate` runs this. The example runs in the docs and the pictures have scripts of their own.
+ */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import process from 'node:process';
@@ -9,7 +12,7 @@ import { identities } from '../../kinds/identities.ts';
 import { planSchema } from '../plan/model.ts';
 import { type CommandReference, commandReferences, permissionsOf } from './commands.ts';
 
-/** Writes every generated file that is out of date, and removes those that are no longer generated; returns the paths of both. */
+/** Writes each of these files that is out of date, and removes CRDs that are no longer generated; returns the paths of both. */
 export function generate(root: string): readonly string[] {
   const stale = outOfDate(root);
   for (const [path, content] of stale) {
@@ -23,8 +26,8 @@ export function generate(root: string): readonly string[] {
 }
 
 /**
- * Finds the generated files that are out of date, with their new content. The content is undefined if the generator no
- * longer makes the file.
+ * Finds those of these files that are out of date, with their new content. The content is undefined for a CRD that is no
+ * longer generated.
  */
 export function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);

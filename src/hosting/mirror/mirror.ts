@@ -185,8 +185,9 @@ export class Mirror {
   }
 
   /**
-   * Called when the service asks for a pause. Sets the timers of the lists that Kubernetes objects wait for, so that these lists
-   * are read after the pause.
+   * Called when the service asks for a pause. If the pause is long, puts off the reads that Kubernetes objects wait for and that
+   * are not under way, and tells these objects about the pause. During a short pause, reads wait in the queue of the request
+   * budget.
    */
   #throttled(): void {
     for (const polled of this.#lists.values()) if (polled.isWanted) this.#arm(polled);
@@ -409,8 +410,9 @@ class Schedule {
   }
 
   /**
-   * Returns the shortest interval, in ms, at which a rate-limited read is repeated that is not pressing, such as that of
-   * an alert that is not firing. Returns undefined if there are no rate-limited reads.
+   * Estimates the shortest interval, in ms, at which a rate-limited read is repeated that is not pressing, such as that of an
+   * alert that is not firing. After a 429 or 425, the estimate uses the lowered request rate. Returns undefined while no
+   * Kubernetes object uses a rate-limited read of this account.
    */
   rateLimitedMs(): number | undefined {
     const { rateLimited, budget } = this.#around.credential;

@@ -55,8 +55,9 @@ export class PolledList {
    */
   wishMs: number | undefined;
   /**
-   * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight is
-   * repeated four times as often. The weight is 0 while no Kubernetes object uses the read.
+   * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight may be
+   * repeated four times as often, but never more often than its own interval allows. The weight is 0 while no Kubernetes object
+   * uses the read.
    */
   weight = 0;
   /** The moment that is reserved for a rate-limited read, as a monotonic time. Undefined while no moment is reserved. */

@@ -11,7 +11,10 @@ import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { type Clock, inTime } from '../../base/time.ts';
 
-/** Finds the addresses of a host name, or rejects with the error code of the system, such as `ENOTFOUND`. */
+/**
+ * Finds the addresses of a host name, or rejects with an error code, such as `ENOTFOUND`, or `EAI_AGAIN` if the lookup
+ * took too long.
+ */
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>;
 
 const bySystem: Resolve = (name) => lookup(name, { all: true });

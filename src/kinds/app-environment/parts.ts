@@ -34,7 +34,8 @@ export function tokenOf({ subject }: EnvironmentPass, asked: AskedCall): string 
  */
 const assumed = '~';
 /**
- * Maximum number of fingerprints to keep. Status has room for 600. Ten places stay free for records about later calls.
+ * Maximum number of fingerprints to keep when a deployment begins or ends. Status has room for 600 fingerprints. Ten
+ * places stay free for what is added later, such as how the last redeploy ended.
  */
 const mostPrints = 590;
 

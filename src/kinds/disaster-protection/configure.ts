@@ -140,8 +140,8 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
 }
 
 /**
- * Returns the body of the configure request from the journal entry. Returns undefined if the body is not valid, or is
- * for another environment or account than the spec.
+ * Returns the body of the configure request from the journal entry. Returns undefined if the body is not valid, has
+ * another requestId than the entry, or is for another environment or account than the resource.
  */
 function sentBody(pass: ProtectionPass, journal: JournalEntry): Protection | undefined {
   const written = protectionIn(writtenBody(journal));

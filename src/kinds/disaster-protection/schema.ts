@@ -172,7 +172,12 @@ const Source = shown('The environment to protect, as the service describes it.',
   pendingCleanup: recovery.pendingCleanup,
 });
 
-/** The status of a DisasterProtection. A field that the service does not show is absent. */
+/**
+ * The status of a DisasterProtection. While the service shows the configuration, most fields that it does not show are
+ * absent. The source, the recovery points and the operations that RecoveryActivations began keep their last known
+ * values. While the service does not show the configuration, all fields keep their last known values, until the operator
+ * is sure that the configuration is gone.
+ */
 export const DisasterProtectionFacts = facts({
   environmentId: id('The id of the protected environment (API field: sourceAppEnvId).'),
   configurationGeneration: wholeNumber('The generation of the configuration (API field: generation).').optional(),

@@ -132,8 +132,8 @@ function writtenOf(item: Omit<ProtectionItem, 'requestId'>): Fields {
 }
 
 /**
- * True if a configuration may be the effect of a configure call: every setting that the service shows has the value
- * that was sent.
+ * True if a configuration may be the effect of a configure call: every setting that the call contains and the
+ * service shows has the value that was sent.
  */
 export function mayBeOf(item: ProtectionItem, configuration: ConfigurationItem): boolean {
   const seen = observedOf(configuration, item.target);
@@ -163,8 +163,9 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
 }
 
 /**
- * The result of comparing the spec of a DisasterProtection with its configuration: the fields that differ, and the
- * fields that the service does not show.
+ * The result of comparing the spec of a DisasterProtection with its configuration. `differing` and `drift` have the
+ * fields that differ. `prints` has a fingerprint for each field that the spec sets but the service does not show.
+ * `unsent` has those of these fields that do not count as sent.
  */
 export interface ProtectionDifference {
   readonly differing: readonly string[];
@@ -174,8 +175,9 @@ export interface ProtectionDifference {
 }
 
 /**
- * Compares the spec with a configuration, field by field. If the service does not show a field, compares the value in
- * the spec with the fingerprint of the value that was last sent.
+ * Compares each field that the spec sets with a configuration. If the configuration does not show the field, the field
+ * counts as sent if the spec is unchanged since it was applied, or if the value has the fingerprint of the value that
+ * was last sent.
  */
 export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
   const observed = observedOf(configuration, pass.spec.target);

@@ -25,7 +25,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.binding?.endpoint !== endpoint) {
     return { is: 'again', remember: { binding: { endpoint, accountId } } };
   }
-  // Continue without those parts of the catalog that the service refuses to show.
+  // Continue without those parts of the catalog whose read failed, for whatever reason.
   const unread = readUnread(pass, [appPresetsOf(), databasePresetsOf(), solutionsOf(accountId)]);
   if (unread !== undefined) return unread;
   if (pass.account.frozen !== undefined) return { is: 'wait', reason: 'VisibilityLost', message: pass.account.frozen };

@@ -87,8 +87,8 @@ export interface KindDefinition<Spec, Facts> {
   /** Status fields of the kind that only the operator reads. They are stored under `status.internal`. */
   readonly internal?: readonly string[];
   /**
-   * The name that the service's API gives to the id in `status.externalId`. Undefined for a kind that has no object of
-   * its own in the service.
+   * The name that the service's API gives to the id in `status.externalId`. Undefined for a kind without
+   * `status.externalId`.
    */
   readonly idWord: string | undefined;
   /** True when deleting a resource of this kind calls the service, so that the resource needs a finalizer. */

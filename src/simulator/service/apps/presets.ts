@@ -56,7 +56,10 @@ export const databasePresets = [
 /** The values of `dockerPreset` that POST /app accepts. */
 export const creatablePresets: readonly string[] = [...appPresets, ...databasePresets].map((preset) => preset.name);
 
-/** The values of `dockerPreset` that PATCH /app accepts: those of POST /app, and three older values. */
+/**
+ * The values of `dockerPreset` that PATCH /app accepts: those of POST /app (a database preset only for an app that
+ * already has it), and three older values.
+ */
 export const knownPresets: readonly string[] = [...creatablePresets, 'NODE', 'METEOR', 'PYTHON'];
 
 /** True if the preset is a managed service, such as PostgreSQL. */

@@ -53,9 +53,9 @@ export function protectedPoint(configuration: Configuration): RecoveryPoint | un
 }
 
 /**
- * Lists the recovery points that an activation can use, each with its selectedOperationId. For a cold protection, these
- * are all its points. For a warm protection, it is only the point that the standby applied last, and only once the
- * enrollment is complete.
+ * Lists the recovery points that an activation request may name, each with its selectedOperationId. For a cold
+ * protection, these are all its points. For a warm protection, it is only the point that the standby applied last, and
+ * only once the enrollment is complete. The request may still be refused for other reasons.
  */
 export function selectablePoints(configuration: Configuration): readonly RecoveryPoint[] {
   const { points, settings, receiverOperationId, enrolled } = configuration;

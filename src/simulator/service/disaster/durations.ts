@@ -1,6 +1,6 @@
 // Defines how long each phase of a disaster-readiness operation takes. Of these durations, the API documentation gives
-// only "about 15 minutes" for six failed steps. The others are chosen so that a protection is ready 20 seconds after
-// its request, and an activation takes about 20 seconds.
+// only one: six failed steps in a row take "about 15 minutes" together, with the delay after each. The others are
+// chosen so that a cold protection is ready 20 seconds after its request, and a cold activation takes about 20 seconds.
 
 /**
  * The kind of a disaster-readiness operation. An enrollment prepares the protection of an environment: it makes the first copy and checks
@@ -41,7 +41,7 @@ export const HOUR = 60 * MINUTE;
 /** One day in milliseconds. */
 export const DAY = 24 * HOUR;
 
-/** Delay before a failed step is retried. Six consecutive failed steps therefore take about 15 minutes. */
+/** Delay before a failed step is retried. So six failed steps in a row take about 15 minutes together. */
 export const STEP_RETRY_MS = 150 * SECOND;
 
 /** How long a disk is kept after its machine was removed. */
