@@ -25,7 +25,7 @@ export const activateCommand = {
       schema: z.string(badPoint).min(1, badPoint),
     },
     confirm: {
-      help: 'the environment that is lost, as APP/ENVIRONMENT; without this flag, the manifest has a placeholder',
+      help: 'the source environment (the protected one), as APP/ENVIRONMENT; without this flag, the manifest has a placeholder',
       value: 'APP/ENVIRONMENT',
       schema: z
         .string()
@@ -66,8 +66,8 @@ export function manifestOf(protection: ProtectionView, choice: PointChoice, nowM
   const point = pointOf(protection, choice.point);
   const target = targetOf(protection, choice);
   const attempt = earlierTries(protection, point) + 1;
-  const source = protection.facts.source;
-  const known = source?.appName === undefined ? undefined : `${source.appName}/${source.environmentName ?? ''}`;
+  const { appName, environmentName } = protection.facts.source ?? {};
+  const known = appName === undefined || environmentName === undefined ? undefined : `${appName}/${environmentName}`;
   if (choice.confirm !== undefined && known !== undefined && choice.confirm !== known)
     throw new Trouble(`--confirm ${choice.confirm} does not name the environment of this protection`);
   const stamp = new Date(nowMs).toISOString().replaceAll(/[-:]/g, '').slice(0, 15).toLowerCase();
@@ -168,7 +168,7 @@ function notesOn(protection: ProtectionView, point: Point, choice: PointChoice, 
     ...cautionsOn(protection, nowMs),
     ...when(
       confirm === undefined,
-      'Fill in spec.confirmation: the app and the environment that are lost, as APP/ENVIRONMENT.',
+      'Fill in spec.confirmation: the source environment (the protected one), as APP/ENVIRONMENT.',
     ),
     ...(acknowledgeWriters === true
       ? [

@@ -195,6 +195,17 @@ describe('apphosting activate', () => {
 
     expect(() => manifestOf(aProtection(), choice, nowMs)).toThrow('does not name the environment of this protection');
   });
+
+  it.each([{ appName: 'orders' }, { environmentName: 'prod' }])(
+    'takes the confirmation as it is when the service shows only %o',
+    (source) => {
+      const choice = { point: 'latest', confirm: 'orders/prod', validMinutes: 5 };
+
+      const { text = '' } = manifestOf(aProtection({ source }), choice, nowMs);
+
+      expect(parse(text)).toMatchObject({ spec: { confirmation: 'orders/prod' } });
+    },
+  );
 });
 
 describe('apphosting points', () => {
