@@ -283,7 +283,7 @@ export function hostAndPort(): z.ZodType<{ readonly host: string; readonly port:
 export const sandboxCommand = {
   name: 'sandbox',
   summary:
-    'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C, which leaves nothing behind.',
+    'Runs everything on this machine: a real Kubernetes control plane, a simulator of the hosting service, the operator\nand sample resources. Shows the status of the samples until Ctrl-C. Then everything ends,\nand the data is removed unless --data names a folder; the cache of programs stays.',
   flags: {
     once: { help: 'exit with code 0 as soon as every sample is Ready' },
     timeout: whole(

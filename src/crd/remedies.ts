@@ -9,7 +9,7 @@ type Remedies = Partial<Readonly<Record<Reason, string>>>;
 const nothing = 'Nothing.';
 const byItself = 'Nothing to do: the operator continues by itself.';
 const deployAgain =
-  'To try again, set the annotation `apphosting.dev/redeploy-at` to a new value; if the annotation `apphosting.dev/roll-back-at` asked for the deployment, set that one. To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`.';
+  'To try again, set the annotation `apphosting.dev/redeploy-at` to a new value; if the annotation `apphosting.dev/roll-back-at` asked for the deployment, set that one. To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`; with an image, also `spec.env`, `spec.functionConfig` or `spec.startupConfig`.';
 
 const ready = {
   InSync: nothing,
@@ -18,9 +18,9 @@ const ready = {
   Succeeded: nothing,
   DeployAssumed: 'Nothing to do. To deploy the environment again, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:
-    'To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
+    'To deploy something else, change the image, `build.revision` or `rollbackContentId` in `spec.deploy`; with an image, also `spec.env`, `spec.functionConfig` or `spec.startupConfig`. To roll back once more, give the annotation `apphosting.dev/roll-back-at` a new value.',
   Presumed:
-    "Before an upgrade, look up the id of the installation in the service's console, and put the id into `spec.externalId`. Also check there whether a manual step is left.",
+    'Before an upgrade, look up the id of the installation in the service\'s console, and put the id into `spec.externalId`. Also check there whether a manual step is left. When no step is left, set `apphosting.dev/post-install-done: "true"`.',
   DeployHeld: 'To start the environment, set `spec.powerState: Running`; the change is then deployed.',
   PendingNextBuild: 'Wait for the next build, or change `spec.deploy.build.revision` to start a build now.',
 } as const satisfies Remedies;
@@ -133,7 +133,7 @@ const final = {
     'Check that the resource refers to the right environment or account. If so, create a new resource with the confirmation that the message asks for.',
   AlreadyActivated: 'Follow [After an activation](runbooks/after-an-activation.md). No second activation was started.',
   OperationNotActive:
-    'Check `status.activeOperation` of the DisasterProtection, and create a new resource if that operation must be discarded. Nothing was sent.',
+    'Check `status.activeOperation` of the DisasterProtection, and create a new resource if that operation must be discarded. Nothing was sent, unless the message says that an earlier call may have been sent.',
   OperationFailed: "Read the message, and check the operation in the service's console; then create a new resource.",
 } as const satisfies Remedies;
 
@@ -145,7 +145,7 @@ const aspects = {
   NotThrottled: nothing,
   Propagated: nothing,
   ChangesPending:
-    'Deploy each environment again through its AppEnvironment. If only settings changed, set the annotation `apphosting.dev/redeploy-at`. If `preset`, `source` or the image changed, deploy a new image or build. The operator does not notice when somebody deploys an environment in another way; then this condition stays True until you set `spec.applyImmediately: true`, which deploys all environments.',
+    'Deploy each environment again through its AppEnvironment. If only settings changed, set the annotation `apphosting.dev/redeploy-at`. If `preset`, `source` or the image changed, deploy a new image or build. The operator does not notice when somebody deploys an environment in another way; then this condition stays True until you set `spec.applyImmediately: true`, which deploys at once, and restarts the running environments.',
   NoChangesPending: nothing,
   TokenSuffices: nothing,
   ToBeDoneByYou: 'Do what `status.postInstallNote` says. Then set `apphosting.dev/post-install-done: "true"`.',
@@ -184,7 +184,7 @@ const aspects = {
   UnknownState:
     "In the service's console, check the operation or the protection that the message names. If the message has a state that the operator does not know, update the operator, or report the state.",
   NotDisclosed:
-    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; edits of the DisasterProtection wait until you delete the RecoveryActivation. If it is a SolutionInstallation, do what the message says. Otherwise do nothing.",
+    "If the resource is a RecoveryActivation, check in the service's console how the activation ended; while the reason of Ready is NotDisclosed, edits of the DisasterProtection wait until you delete the RecoveryActivation. If the resource is a SolutionInstallation, do what the message says. Otherwise do nothing.",
   CaughtUp: nothing,
   ActivationPossible: nothing,
   NoRecoveryPoint: "Wait for the first snapshot. If no snapshot comes, check the protection in the service's console.",
@@ -230,7 +230,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['DisasterProtection'], 'ChainRollover', 'CatchingUp', 'RpoExceeded', 'SustainedStandby', 'SeedBoost'),
   ...only(['DisasterProtection'], 'NotProtected', 'NotEligible'),
   ...only(['DisasterProtection'], 'CaughtUp', 'ActivationPossible', 'NoRecoveryPoint', 'NothingPending'),
-  ...only(['DisasterProtection', 'RecoveryActivation', 'SolutionInstallation'], 'NotDisclosed'),
+  ...only(['DisasterProtection', 'RecoveryValidation', 'RecoveryActivation', 'SolutionInstallation'], 'NotDisclosed'),
   ...only(recovery, 'OperationInProgress', 'CleanupPending', 'AlreadyActivated'),
   ...only(recovery, 'UnknownState'),
   ...only(['DisasterProtection', 'RecoveryActivation'], 'ActivationUnavailable'),

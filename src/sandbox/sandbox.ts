@@ -121,7 +121,7 @@ function welcome({ urls, kubeconfigPath }: Sandbox, kept: boolean): string {
     '  kubectl get apphosting -A           (without kubectl: npm start -- --kubectl get apphosting -A)',
     '',
     `The simulated hosting service:  ${urls.simulator}`,
-    kept ? `Ctrl-C ends everything and keeps ${shown}.` : 'Ctrl-C ends everything and leaves nothing behind.',
+    kept ? `Ctrl-C ends everything and keeps ${shown}.` : 'Ctrl-C ends everything and keeps only cached programs.',
     '',
   ].join('\n');
 }

@@ -89,7 +89,7 @@ function addressFrom(listen: string): { readonly host: string; readonly port: nu
   const [, bracketed, plain, port = ''] = /^(?:\[(.+)\]|([^:]+)):(\d{1,5})$/.exec(listen) ?? [];
   const host = bracketed ?? plain;
   if (host === undefined || Number(port) > 65_535)
-    throw new BadOption(`--listen must have the form HOST:PORT, not "${listen}"`);
+    throw new BadOption(`--listen must be HOST:PORT or [IPV6]:PORT with a port up to 65535, not "${listen}"`);
   return { host, port: Number(port) };
 }
 

@@ -41,17 +41,17 @@ export const metricNames: Readonly<Record<string, Description>> = {
     'Number of orphans in the status of an account: objects in the service that this operator created and that belong to no resource.',
     ['account'],
   ),
-  apphosting_in_doubt_calls: gauge('Calls that must not happen twice and whose outcome is not known yet.', [
-    'kind',
-    'operation',
-  ]),
+  apphosting_in_doubt_calls: gauge('Calls that must not happen twice, with unknown outcome.', ['kind', 'operation']),
   apphosting_in_doubt_oldest_seconds: gauge('Age of the oldest call whose outcome is not known.'),
   apphosting_queue_depth: gauge('Number of objects that wait for a worker.'),
   apphosting_queue_wait_seconds: histogram('Time that an object waited for a worker, in seconds.'),
   apphosting_leader: gauge('The value is 1 while this replica is the leader, and 0 otherwise.'),
   apphosting_watch_silence_seconds: gauge('Time since a watch of Kubernetes last delivered an event.', ['resource']),
-  apphosting_service_requests_total: counter('Requests to the service, including reads.', ['endpoint', 'outcome']),
-  apphosting_service_request_seconds: histogram('Seconds that the service took to answer a request.', ['endpoint']),
+  apphosting_service_requests_total: counter(
+    'Requests to the service, including reads, and requests that ended before they were sent (outcomes notSent and invalid).',
+    ['endpoint', 'outcome'],
+  ),
+  apphosting_service_request_seconds: histogram('Duration of a request in seconds, even if it fails.', ['endpoint']),
   apphosting_service_throttled_total: counter('Answers of the service that ask for fewer requests, such as 429.'),
   apphosting_mirror_lists_total: counter(
     'Number of reads of lists from the service, by result: complete, or the kind of failure.',

@@ -91,9 +91,9 @@ export const catalog = command(catalogCommand, async ({ settings, cluster: given
   await using reader = openAccount(await credentialFor(settings, cluster), settings);
   const { list, gaps } = collecting(reader);
   const [appPresets, databasePresets, solutions] = await Promise.all([
-    list(appPresetsOf(), 'the presets of apps'),
-    list(databasePresetsOf(), 'the presets of databases'),
-    list(solutionsOf(reader.accountId), 'the solutions'),
+    list(appPresetsOf(), 'the list of app presets'),
+    list(databasePresetsOf(), 'the list of database presets (such as POSTGRESQL)'),
+    list(solutionsOf(reader.accountId), 'the list of solutions'),
   ]);
   const problems = gaps.map(({ reason }) => reason);
   const data = { appPresets, databasePresets, solutions };

@@ -262,7 +262,7 @@ function secretPath(name: string): string {
 
 function fileToFillIn(name: string, namespace: string | undefined, stringData: object, what: string): NewFile {
   const object = { apiVersion: 'v1', kind: 'Secret', metadata: definedIn({ name, namespace }), stringData };
-  const comment = `Fill in the Secret of ${what}, and do not commit it: the service does not show its values.\nkustomization.yaml leaves this file out: apply the file by hand, or create the Secret in a different way.`;
+  const comment = `Import writes no secrets: fill in the Secret of ${what}, and do not commit it.\nkustomization.yaml leaves this file out: apply the file by hand, or create the Secret in a different way.`;
   return { path: secretPath(name), after: textOf(object, comment) };
 }
 

@@ -14,7 +14,7 @@ const Field = z
     secret: z
       .boolean()
       .optional()
-      .describe('True if the value is a secret: the plan shows only that the value changes.'),
+      .describe('True if the value is a secret: the plan shows only that the call sends it.'),
   })
   .describe('One field of the call or of its answer; in an `unknown` row, a field that the service hides.');
 

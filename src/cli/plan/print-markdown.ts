@@ -76,8 +76,8 @@ function warnings(plan: Plan): readonly string[] {
 
 /**
  * Says what a change deploys, starts, stops or restarts, one sentence for each verb: `**Deploys, restarts**
- * web/production.` Each sentence names at most five environments, `all environments of` an app, or solutions, and says
- * how many more there are.
+ * web/production.` Each sentence names at most five environments, `running environments of` an app, or solutions, and
+ * says how many more there are.
  */
 function restartsOf(rows: readonly PlanRow[]): readonly string[] {
   const notes = rows.flatMap(({ note = '', restarts }) => {

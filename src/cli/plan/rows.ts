@@ -179,7 +179,7 @@ function restartOf({ request: { endpoint, body = {} }, before = {} }: PlannedCal
   const verb = verbs[endpoint];
   const environment = [appName(before['appId']), name || textOf(body['appEnvId'])].filter(Boolean).join('/');
   if (verb !== undefined) return of(verb, environment);
-  if (body['applyImmediately'] === true) return of('deploys at once, and restarts', `all environments of ${name}`);
+  if (body['applyImmediately'] === true) return of('deploys at once, and restarts', `running environments of ${name}`);
   return isUpgrade(endpoint, body) ? of('deploys a different agent image to', textOf(body['appName'])) : undefined;
 }
 

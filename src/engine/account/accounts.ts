@@ -350,8 +350,8 @@ async function settingsOf(
 /** Says what is wrong with a token; undefined for a good token. An HTTP header can carry printable ASCII only. */
 function tokenFlaw(token: string): string | undefined {
   if (token === '') return 'the value of the key "token" is empty';
-  const isSendable = /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token);
-  return isSendable ? undefined : 'the value of the key "token" has characters that an HTTP header cannot carry';
+  if (/^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(token)) return undefined;
+  return 'the value of the key "token" has characters other than printable ASCII, or two spaces in a row';
 }
 
 /**

@@ -164,7 +164,7 @@ function failed(pass: EnvironmentPass): EnvironmentStep | undefined {
   const { deploy } = pass.memory.facts;
   const asked = asks.find((one) => endedWithoutEffect(pass, one) !== undefined);
   if (asked === undefined && (!isFailed(pass) || deploy?.rollback?.besideSpec === true)) return undefined;
-  const again = `to try again, set the annotation ${askedBy[asked ?? 'redeploy']} to a new value; or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead`;
+  const again = `to try again, set the annotation ${askedBy[asked ?? 'redeploy']} to a new value; or change the image, build.revision or rollbackContentId in spec.deploy (with an image, also spec.env, spec.functionConfig or spec.startupConfig), and the operator deploys the spec instead`;
   const asking = { redeploy: 'redeploying', rollBack: 'rolling back' };
   const what = asked === undefined ? `deploying ${revisionOf(pass.spec) ?? ''}` : asking[asked];
   if ((asked === undefined ? deploy?.outcome : endedWithoutEffect(pass, asked)) !== 'InDoubt')

@@ -133,10 +133,10 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
   }
   const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
   if (reset !== undefined) {
-    const message = `${reset} is under way; new settings are sent when it has ended`;
+    const message = `${reset} resets this protection, or may have sent a call that does; new settings are sent when the outcome of that call is known or the call can no longer arrive`;
     return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: 10_000 };
   }
-  return configuration === undefined ? takingOver(pass, 'no protection is set up') : undefined;
+  return configuration === undefined ? takingOver(pass, 'this resource sets up no protection') : undefined;
 }
 
 /**

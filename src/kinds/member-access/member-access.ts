@@ -99,7 +99,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
 function changed({ spec, referred }: AccessPass, ids: readonly string[]): AccessStep {
   const names = (spec.environmentRefs ?? []).flatMap(({ name }) => name ?? []);
   const moved = names.filter((name) => ids.includes(referred('AppEnvironment', name)?.id ?? ''));
-  const message = `${named(moved)} now manages environment ${ids.join(', ')}, which it did not manage when spec.environmentRefs was last applied; nothing is sent until this spec is edited, for example to name the environment by externalId`;
+  const message = `${named(moved)} now manages environment ${ids.join(', ')}, which it did not manage when spec.environmentRefs was last applied; nothing is sent until this spec is edited (for example to name the environment by externalId), or its references lead to the earlier environments again`;
   return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 

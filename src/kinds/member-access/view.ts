@@ -154,7 +154,7 @@ function widerCondition(isRestricted: boolean, isWider: boolean): OwnCondition {
     : wider.no(
         'AsSpecified',
         isRestricted
-          ? 'the access of the member is restricted, as the spec says'
+          ? 'the member does not have full access; see Ready, status.drift and AddedByOthers for differences from spec.environmentRefs'
           : 'the spec gives the member full access',
       );
 }

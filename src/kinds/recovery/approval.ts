@@ -43,7 +43,7 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   }
   if (memory.journal !== undefined || subject.createdAtMs >= powers.sinceMs) return undefined;
   const [made, started] = [isoSeconds(subject.createdAtMs), isoSeconds(powers.sinceMs)];
-  const message = `this resource was created at ${made}, before the operator started at ${started}, so this request is never sent; to send the request now, create a new resource`;
+  const message = `this resource was created at ${made}, before the operator started at ${started} (by the later of its own clock and that of Kubernetes), so this request is never sent; to send the request now, create a new resource; if ${started} is in the future, first correct the clock and restart the operator`;
   return never('ActivationDisabled', message);
 }
 

@@ -150,7 +150,7 @@ function gone(pass: SolutionPass, component: Component): SolutionStep {
   const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return blind;
   if (memory.id === undefined) {
-    const message = `${what} is gone, and the operator cannot create it again without the id of the installation; set spec.externalId to that id`;
+    const message = `${what} is partly or wholly gone from the service, and the operator cannot create it again without the id of the installation; set spec.externalId to that id`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
   const components = memory.facts.components?.filter((one) => one !== component);

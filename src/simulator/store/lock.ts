@@ -44,7 +44,7 @@ function removeIfStale(file: string): void {
   if (text === undefined) return;
   const owner = ownerIn(text);
   if (owner === undefined)
-    throw new InUse(`${file} contains no process id: remove this lock file if no process uses the folder`);
+    throw new InUse(`${file} contains no process id: try again, then remove it if nothing uses what it locks`);
   if (isAlive(owner)) throw new InUse(`process ${owner.pid} uses the file`);
   rmSync(file, { force: true });
 }

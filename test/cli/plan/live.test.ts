@@ -126,8 +126,8 @@ describe('a plan against a cluster', () => {
         action: 'change',
         call: 'PATCH /app',
         fields: [],
-        note: 'deploys at once, and restarts all environments of web',
-        restarts: 'all environments of web',
+        note: 'deploys at once, and restarts running environments of web',
+        restarts: 'running environments of web',
       },
     ]);
   });

@@ -20,8 +20,8 @@ it('a comment warns at its top of everything that is restarted, whatever the cal
     row({
       action: 'change',
       kind: 'HostedApp',
-      note: 'deploys at once, and restarts all environments of web',
-      restarts: 'all environments of web',
+      note: 'deploys at once, and restarts running environments of web',
+      restarts: 'running environments of web',
     }),
     row({ action: 'request', kind: 'RecoveryValidation', note: 'the operator restarts nothing' }),
   );
@@ -33,7 +33,7 @@ it('a comment warns at its top of everything that is restarted, whatever the cal
   expect(warnings).toEqual([
     '> **Deploys, restarts** web/my environment.  ',
     '> **Stops** web/staging.  ',
-    '> **Deploys at once, and restarts** all environments of web.  ',
+    '> **Deploys at once, and restarts** running environments of web.  ',
   ]);
 });
 

@@ -114,7 +114,7 @@ describe('the power to activate', () => {
     expect(await activations(world)).toBe(0);
     expect(conditionOf(world, kind, 'while-away', 'Accepted')).toBe('False/ActivationDisabled');
     expect(sentenceOf(world, kind, 'while-away')).toMatch(
-      /this request is never sent; to send the request now, create a new resource$/,
+      /this request is never sent; to send the request now, create a new resource; if .*, first correct the clock and restart the operator$/,
     );
 
     const { spec } = world.get(kind, 'while-away') as { spec: object };

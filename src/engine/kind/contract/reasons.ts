@@ -43,7 +43,7 @@ export const reasons = {
   Unauthorized: 'The service does not accept the token of the account; put a valid token into the Secret.',
   UnexpectedResponse: 'The service answered in a form that its API does not describe.',
   AlreadyExists:
-    'The service has an object of this name that this resource did not create; the message says what to do.',
+    'The service has an object of this name (for a SolutionInstallation: apps that may be its components) that this resource is not known to have created; the message says what to do.',
   Ambiguous:
     'One or more objects in the service may be the result of a create call whose outcome is not known; name the right object in spec.externalId.',
   Claimed: 'Another resource in this cluster owns the object in the service; the message names that resource.',
@@ -60,11 +60,11 @@ export const reasons = {
     'The service refused to start the environment, and this resource has never deployed anything to it. An environment can start only after its first deployment; the message shows what the service said.',
   RollbackRefused: 'The service refuses to roll back to the content version; no other version is deployed instead.',
   DeployInDoubt:
-    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead.',
+    'The outcome of two attempts at a deployment is not known, and the service does not show that the deployment was carried out; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy (with an image, also spec.env, spec.functionConfig or spec.startupConfig), and the operator deploys the spec instead.',
   ApplyInDoubt:
     'The outcome of two attempts at a change with spec.applyImmediately is not known, and the service does not show whether the change was carried out; the change is not sent a third time.',
   DeployFailed:
-    'The service accepted the deployment and reports that it failed; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy, which is then deployed instead.',
+    'The service accepted the deployment and reports that it failed; to try again, set the annotation redeploy-at (if the annotation roll-back-at asked for the deployment: roll-back-at) to a new value, or change the image, build.revision or rollbackContentId in spec.deploy (with an image, also spec.env, spec.functionConfig or spec.startupConfig), and the operator deploys the spec instead.',
   PartiallyInstalled:
     'The service created only some components of the solution; the operator continues the same installation, by its id.',
   UpgradeInDoubt:
@@ -97,7 +97,7 @@ export const reasons = {
     'The service still has to remove what an operation or this request leaves behind, still retains disks, or has not shown in two reads that everything is removed; the message says more.',
   // Reasons for which a one-time disaster-recovery request has ended without success
   ActivationDisabled:
-    'The operator does not send the request. Either the operator runs without a flag that the request needs (--enable-activation, and --enable-account-reset for a wipe of the account), or the resource was created before the operator started. Create another resource.',
+    'The operator does not send the request. Either the operator runs without a flag that the request needs (--enable-activation, and --enable-account-reset for a wipe of the account), or the creation time of the resource is before the time at which the operator started. Create another resource.',
   Expired: 'The time in spec.validUntil is over, so nothing is sent any more. Create another resource.',
   Superseded:
     'The spec names a configuration, a generation, a recovery point or an operation that has changed or no longer exists. Check the protection and create another resource.',
