@@ -89,12 +89,15 @@ export class ObjectsInMemory implements ObjectWriter {
     return released;
   }
 
-  /** Stores the next version of an object. Refuses if somebody has changed the object since the engine read it. */
+  /**
+   * Stores the next version of an object, with the spec that is stored: the engine never changes a spec, and keeps none.
+   * Refuses if somebody has changed the object since the engine read it.
+   */
   #write(seen: KubeObject, next: KubeObject): Written {
     const newest = this.#objects.get(keyOfObject(seen));
     if (newest === undefined) return { is: 'gone' };
     if (newest.metadata.resourceVersion !== seen.metadata.resourceVersion) return { is: 'conflict' };
-    return { is: 'written', object: this.#put(next) };
+    return { is: 'written', object: this.#put({ ...next, spec: newest.spec }) };
   }
 
   #put(object: KubeObject): KubeObject {
