@@ -137,7 +137,9 @@ export class ObjectIndex {
     if (kind === undefined) return undefined;
     const key = keyOfObject(object);
     const before = this.#stored.get(key);
-    const whole = parseStored(kind, object, before, status);
+    // Parse the spec again unless this is the operator's own write. After a restore of the cluster, another spec may have the
+    // generation of a spec that was lost.
+    const whole = parseStored(kind, object, status && before, status);
     const indexKeys = indexKeysOf(whole, this.#operatorNamespace);
     // Until a changed spec is applied, the service still uses the objects that the old spec referred to. So their index
     // keys stay.
@@ -177,7 +179,10 @@ export class ObjectIndex {
   }
 }
 
-/** Parses an object. A given status is not parsed again. The spec is not parsed again either if `before` has the same generation. */
+/**
+ * Parses an object. A given status is not parsed again. If `before` is given and has the same uid and generation, the
+ * spec is not parsed again either.
+ */
 export function parseStored(
   kind: AnyKind,
   object: KubeObject,

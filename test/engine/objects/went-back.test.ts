@@ -48,4 +48,24 @@ describe('a cluster that went back in time and has overtaken what was seen of it
 
     expect([before, believed(world, 'MetricAlert')]).toEqual([1, 0]);
   });
+
+  it('is asked for its newest spec, also if a spec that was lost had the same generation', async () => {
+    const world = await aWorld();
+    world.apply('ContactPoint', 'ops', { name: 'first', email });
+    await world.run(5_000);
+    const backup = world.cluster.snapshot();
+    world.apply('ContactPoint', 'ops', { name: 'lost', email });
+    await world.run(5_000);
+
+    world.cluster.restore(backup);
+    world.cluster.skipVersions(1_000);
+    world.apply('ContactPoint', 'ops', { name: 'newest', email });
+    world.operator.rewound();
+    await world.run(600_000);
+
+    const { body } = await world.request('GET', '/contact-points?accountId=acc_demo');
+    const { contactPoints } = body as { contactPoints: readonly { name: string }[] };
+    expect(contactPoints.map(({ name }) => name)).toContain('newest');
+    expect(world.get('ContactPoint', 'ops')?.metadata.generation).toBe(2);
+  });
 });
