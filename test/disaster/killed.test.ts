@@ -141,6 +141,21 @@ describe('a request whose process died after the entry was written', () => {
   });
 });
 
+describe('a paused request whose process died after the entry was written', () => {
+  it('says that it is paused', async () => {
+    const row = rows[0] as Row;
+    const world = await dying(row, moments[1].isIt);
+    await world.run(30_000);
+    world.apply(row.kind, 'x', row.spec(world), { 'apphosting.dev/paused': 'true' });
+    await world.crash();
+    await world.run(120_000);
+
+    expect(conditionOf(world, row.kind, 'x', 'Ready')).toBe('Unknown/Paused');
+    expect(conditionOf(world, row.kind, 'x', 'Reconciling')).toBeUndefined();
+    expect(await committed(world, row.commit)).toBe(0);
+  });
+});
+
 describe('a reset whose process died after the entry was written', () => {
   it('says after a restart until when it waits, and that it is sent again then', async () => {
     const row = rows[3] as Row;

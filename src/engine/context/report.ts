@@ -175,7 +175,7 @@ export function conclude(conclusion: Conclusion): readonly Condition[] {
  * The condition reasons that say that a call is being made or that its outcome is not known yet. Pausing an object
  * removes them, because a paused object makes no calls.
  */
-const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'InDoubt']);
+const underWay: ReadonlySet<string> = new Set<Reason>(['Creating', 'Requesting', 'InDoubt']);
 
 /**
  * Returns the conditions of a paused object: unchanged, unless they are about an older generation or say that a call is

@@ -470,7 +470,8 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, arrival.until, `${fence.message}; nothing more is sent`);
   }
-  const waits = frozenOrTakingOver(pass, 'the request may have been sent, and nothing more is sent');
+  const sent = wasSent(pass) ? 'the request may have been sent, and nothing more is sent' : 'nothing is sent';
+  const waits = frozenOrTakingOver(pass, sent);
   if (waits !== undefined) return waits;
   const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
