@@ -139,13 +139,12 @@ const inParts: Plugin = {
 
 /**
  * What two packages import and our programs never call, with the names that the importing files use:
- * - Undici has a second parser, which only the variable UNDICI_USE_MILO chooses, and parsers for processors that cannot do
- *   WebAssembly's SIMD. No processor for which Node 24 is released lacks it.
+ * - Undici has a second parser, which only the variable UNDICI_USE_MILO chooses; with it, no request is sent.
  * - client-node only reads configurations and credentials here. It opens no connection through a proxy. It runs no program of
  *   an `auth-provider`, whose output it would search with a JSONPath. It asks no OIDC issuer: `IdentityProvider` does that.
  */
 const absent: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  undici: { '../milo/simd.js': [], '../milo/no-simd.js': [], '../llhttp/llhttp-wasm.js': [] },
+  undici: { '../milo/simd.js': [], '../milo/no-simd.js': [] },
   '@kubernetes/client-node': {
     hpagent: ['HttpProxyAgent', 'HttpsProxyAgent'],
     'jsonpath-plus': ['JSONPath'],
