@@ -63,7 +63,7 @@ const waiting = {
     'If the message shows the readiness state `preparing`, wait. Otherwise do what the condition RecoveryReady says.',
   InProgress: byItself,
   OperationInProgress:
-    'Wait until the other operation or request has ended; `status.activeOperation` of the DisasterProtection shows what the service works on. Then create a RecoveryActivation that is Stalled again; everything else continues by itself.',
+    'Wait until the other operation or request has ended; `status.activeOperation` of the DisasterProtection shows what the service works on. If a RecoveryActivation is Stalled, create it anew then; everything else continues by itself.',
   ClockUnsure: 'Correct the clock of the node, for example with NTP.',
   CleanupPending:
     'Wait until the service has finished its clean-up. If it refused a DisasterReset or an ActivationDiscard, the operator repeats the reset, or waits for the discard, only until `spec.validUntil`.',

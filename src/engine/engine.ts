@@ -298,7 +298,7 @@ export class Engine {
 
   /**
    * Returns the urgency with which an object is enqueued when something outside the object has changed. An object that
-   * still has to be created in the service goes after all others.
+   * still has to be created in the service goes after the others, but before objects that were never reconciled.
    */
   #urgencyOf(key: string): QueueUrgency {
     const stored = this.#parts.objects.get(key);

@@ -134,7 +134,10 @@ describe('manifests', () => {
   });
 
   it.each([
-    { text: 'kind: Thing', says: 'a.yaml:1: the object needs texts: apiVersion, kind, metadata.name or generateName' },
+    {
+      text: 'kind: Thing',
+      says: 'a.yaml:1: the object needs apiVersion, kind, and metadata.name or generateName, each a text',
+    },
     { text: 'a: [', says: 'a.yaml:1: ' },
   ])('that are wrong are named: $text', ({ text, says }) => {
     expect(() => manifestsOf(new Map([['a.yaml', text]]))).toThrow(says);

@@ -223,7 +223,11 @@ function objectAt(source: Source, base: Path, object: unknown): Loaded | Unreada
   const called = typeof name === 'string' ? name : typeof generateName === 'string' ? `${generateName}new` : undefined;
   if (!isRecord(object) || typeof apiVersion !== 'string' || typeof kind !== 'string' || called === undefined) {
     const what = base.length === 0 ? 'the object' : `items[${base.at(-1)}]`;
-    return { place, message: `${what} needs texts: apiVersion, kind, metadata.name or generateName`, isYaml: true };
+    return {
+      place,
+      message: `${what} needs apiVersion, kind, and metadata.name or generateName, each a text`,
+      isYaml: true,
+    };
   }
   return {
     apiVersion,

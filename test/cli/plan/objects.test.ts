@@ -43,6 +43,15 @@ describe('objects in memory', () => {
     expect(objects.get(key)).toMatchObject({ metadata: { generation: 8 } });
   });
 
+  it('keep their spec when the engine writes an object of which it keeps none', async () => {
+    const { objects, one } = await objectsWithOne();
+    const { spec, ...withoutSpec } = one();
+
+    await objects.writeStatus(withoutSpec, { externalId: 'cp_1' });
+
+    expect(one()).toMatchObject({ metadata: { generation: 1 }, spec, status: { externalId: 'cp_1' } });
+  });
+
   it('tell nothing where nothing changes, and nothing of what the engine writes', async () => {
     const { objects, events, one } = await objectsWithOne();
 
