@@ -174,7 +174,7 @@ describe('--state', () => {
       await (await startSimulator({ state: file })).close();
     }
     writeFileSync(`${file}.lock`, 'hello');
-    await expect(startSimulator({ state: file })).rejects.toThrow('remove this lock file');
+    await expect(startSimulator({ state: file })).rejects.toThrow('remove it if nothing uses what it locks');
   });
 
   it('is a file and nothing else', async () => {
