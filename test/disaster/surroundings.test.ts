@@ -32,23 +32,25 @@ describe('the dangerous credential', () => {
     return world;
   }
 
-  it('is told to be held back by the account as well', async () => {
+  /** The same after an activation to which the service answered 429. */
+  async function withDangerousThrottled(): Promise<InProcess> {
     const world = await withDangerous();
     const held = { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': '120' } } };
     world.interference = ({ path }) => (path.endsWith('/activate') ? held : undefined);
     world.apply(kind, 'now', anActivation(world));
     await world.run(20_000);
+    return world;
+  }
+
+  it('is told to be held back by the account as well', async () => {
+    const world = await withDangerousThrottled();
 
     expect(conditionOf(world, kind, 'now', 'Ready')).toBe('False/Throttled');
     expect(conditionOf(world, 'HostingAccount', 'default', 'Throttled')).toBe('True/Throttling');
   });
 
   it('does not make a read wait, since reads use the other credential', async () => {
-    const world = await withDangerous();
-    const held = { insteadOf: { status: 429, text: '{}', headers: { 'retry-after': '120' } } };
-    world.interference = ({ path }) => (path.endsWith('/activate') ? held : undefined);
-    world.apply(kind, 'now', anActivation(world));
-    await world.run(20_000);
+    const world = await withDangerousThrottled();
     const slow = { match: { method: 'GET', path: '/contact-points', count: 1 }, effect: { delayMs: 8_000 } };
     await world.control('POST', '/faults', slow);
     world.apply('ContactPoint', 'on-call', { email: { addresses: ['a@example.com'] } });
