@@ -1,19 +1,18 @@
 /*
  * The least that polling costs on this machine: reads a list of alerts as often as the operator at rest sends requests,
- * at whole quarters of a second, and parses each answer. Nothing of the operator runs here; only undici, and V8 with the operator's settings.
- * `rest` starts it, and ends it.
+ * at whole quarters of a second, and parses each answer. Nothing of the operator runs here; only undici, and V8 with the
+ * operator's settings. `rest` starts it, and ends it.
  */
 import { argv } from 'node:process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
 import { Pool } from 'undici';
+import { keepSmall } from '../src/cli/keep-small.ts';
 
 const tickMs = 250;
 const [url = '', path = '', perMinute = ''] = argv.slice(2);
 const perTick = Number(perMinute) / (60_000 / tickMs);
 
-for (const flag of ['--no-turbofan', '--semi-space-growth-factor=1', '--heap-growing-percent=20'])
-  setFlagsFromString(flag);
+keepSmall();
 const pool = new Pool(url, { connections: 16 });
 
 async function ask(): Promise<void> {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { argv, exit, stderr, stdout, versions } from 'node:process';
 import { isSea } from 'node:sea';
-import { setFlagsFromString } from 'node:v8';
+import { keepSmall } from './cli/keep-small.ts';
 import type { Steering } from './cli/day-two/steer.ts';
 import manifest from '../package.json' with { type: 'json' };
 
@@ -108,17 +108,6 @@ async function main(): Promise<number> {
 
 function isCommand(name: string): name is keyof typeof summaries {
   return Object.hasOwn(summaries, name);
-}
-
-/**
- * Saves memory in a command that runs for months. V8's space for new objects stays at its first size instead of growing
- * to 32 MB, because most objects live for one reconcile or one request only. Old objects are collected when they have
- * grown by a fifth. TurboFan, V8's optimizing compiler, stays off, because it costs more than it saves.
- */
-function keepSmall(): void {
-  setFlagsFromString('--no-turbofan');
-  setFlagsFromString('--semi-space-growth-factor=1');
-  setFlagsFromString('--heap-growing-percent=20');
 }
 
 /**
