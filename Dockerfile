@@ -38,5 +38,5 @@ USER 65532:65532
 EXPOSE 8080
 # Node itself is process 1 and handles SIGTERM.
 # The space for new objects is of one size from the start: less memory, and less work for the collector.
-ENTRYPOINT ["node", "--min-semi-space-size=4", "--max-semi-space-size=4", "/app/main.mjs"]
+ENTRYPOINT ["node", "--min-semi-space-size=3", "--max-semi-space-size=3", "/app/main.mjs"]
 CMD ["run"]

@@ -12,7 +12,7 @@ export type Commands = Readonly<Record<'simulator' | 'operator', readonly string
 const main = join(import.meta.dirname, '..', `main${extname(import.meta.filename)}`);
 
 /** Node flags that limit the memory for new objects, as in the container image. */
-export const operatorNode = ['--min-semi-space-size=4', '--max-semi-space-size=4'];
+export const operatorNode = ['--min-semi-space-size=3', '--max-semi-space-size=3'];
 
 /** Settings of glibc that make it return free memory to the system, as in the container image. */
 export const operatorMemory = {

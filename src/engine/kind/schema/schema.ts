@@ -42,7 +42,8 @@ export function text(description: string, bounds: TextBounds): z.ZodString {
 }
 
 function isLong(value: string, min: number, max: number): boolean {
-  const length = Array.from(value).length;
+  // Count only where the size in UTF-16 units leaves it open: a character has one or two of them.
+  const length = value.length >= 2 * min && value.length <= max ? value.length : Array.from(value).length;
   return length >= min && length <= max;
 }
 
