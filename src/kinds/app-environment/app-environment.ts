@@ -34,11 +34,13 @@ const underUpdate = 'the environment is being updated';
 
 function step(pass: EnvironmentPass): EnvironmentStep {
   if (pass.subject.deleting) return { is: 'release' };
-  const lost = lookForLost(pass);
+  // First find out what became of a call whose outcome is unknown, even if another resource claims the environment now,
+  // because that resource waits for the outcome.
+  const lost = resolveDeployment(pass);
   if (lost !== undefined) return lost;
   const located = locate(pass);
   if (located.is === 'gone') return withoutDoubt(pass, located.step);
-  if (located.is === 'step') return located.step;
+  if (located.is !== 'found') return located;
   const { item, snapshot } = located;
   const sentAt = pass.wrote?.at ?? Number.NEGATIVE_INFINITY;
   const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
@@ -55,27 +57,12 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     const message = 'the service accepted the call; waiting until the service shows its effect';
     return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
   }
-  if (state === 'Updating') {
-    return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
-  }
+  if (state === 'Updating') return { is: 'wait', reason: 'Updating', message: underUpdate, note: {} };
   if (state !== 'Running' && state !== 'Stopped') {
     const message = `the service reports the environment status "${state}", which its API does not document; nothing is sent until the status changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
   return settled(pass, item, state);
-}
-
-/**
- * If the outcome of a call is unknown, first finds out what became of the call. This comes first even if another
- * resource claims the environment now, because that resource waits for the outcome.
- */
-function lookForLost(pass: EnvironmentPass): EnvironmentStep | undefined {
-  const { id, journal } = pass.memory;
-  if (id === undefined || journal === undefined) return undefined;
-  const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
-  return item === undefined || snapshot === undefined
-    ? undefined
-    : resolveDeployment(pass, journal, { is: 'found', item, snapshot });
 }
 
 /** Records that a call with an unknown outcome had no effect, because the environment is proved gone. */

@@ -20,17 +20,13 @@ import type { SolutionInstallationFacts } from '../solution-installation/schema.
 export type EnvironmentPass = Pass<AppEnvironmentSpec, AppEnvironmentFacts>;
 export type EnvironmentStep = Step<AppEnvironmentFacts>;
 
-/** An environment as the newest list of the account's environments shows it. */
-export interface FoundEnvironment {
-  readonly is: 'found';
-  readonly item: AppEnvItem;
-  readonly snapshot: Snapshot<AppEnvItem>;
-}
-
-/** The result of looking for the bound environment: the environment itself, or the next step of the reconcile. */
+/**
+ * The result of looking for the bound environment: the environment as the newest list shows it, or the next step of the
+ * reconcile.
+ */
 type Located =
-  | FoundEnvironment
-  | { readonly is: 'step'; readonly step: EnvironmentStep }
+  | { readonly is: 'found'; readonly item: AppEnvItem; readonly snapshot: Snapshot }
+  | EnvironmentStep
   /** The environment no longer exists, so an earlier call to the environment can have no effect any more. */
   | { readonly is: 'gone'; readonly step: EnvironmentStep };
 
@@ -40,17 +36,17 @@ type Located =
  */
 export function locate(pass: EnvironmentPass): Located {
   const { id } = pass.memory;
-  if (id === undefined) return { is: 'step', step: bind(pass) };
+  if (id === undefined) return bind(pass);
   const seen = pass.view.one(listOf(pass), id);
-  if (seen === undefined) return { is: 'step', step: readOf(pass, listOf(pass)) };
+  if (seen === undefined) return readOf(pass, listOf(pass));
   const others = claimed(pass, id);
-  if (others !== undefined) return { is: 'step', step: others };
+  if (others !== undefined) return others;
   const { item, snapshot } = seen;
   if (item === undefined) return missing(pass, id, snapshot);
   const changed = changeOf(pass, item);
   if (changed === undefined) return { is: 'found', item, snapshot };
   const message = `${changed}; nothing is sent to the environment. To keep managing the environment, create another AppEnvironment with its current name and app`;
-  return { is: 'step', step: { is: 'stall', reason: 'EnvironmentChanged', message } };
+  return { is: 'stall', reason: 'EnvironmentChanged', message };
 }
 
 /** Returns the read request for the list of the account's environments. */
@@ -102,9 +98,7 @@ function bind(pass: EnvironmentPass): EnvironmentStep {
     return { is: 'stall', reason: 'Ambiguous', message };
   }
   const changed = changeOf(pass, only);
-  if (changed !== undefined) {
-    return { is: 'stall', reason: 'EnvironmentChanged', message: changed };
-  }
+  if (changed !== undefined) return { is: 'stall', reason: 'EnvironmentChanged', message: changed };
   return claimed(pass, only.appEnvId) ?? notAllowed(pass, only.appEnvId) ?? bindTo(pass, only.appEnvId);
 }
 
@@ -153,14 +147,14 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
   const message = `the service does not list environment ${id}; the operator checks once more before it treats the environment as gone`;
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
-  if (unsure !== undefined) return { is: 'step', step: unsure };
+  if (unsure !== undefined) return unsure;
   const note = { ...pass.notes, provedGone: 1 };
   const blind = waitWhileFrozen(pass);
-  if (blind !== undefined) return { is: 'step', step: { ...blind, note } };
+  if (blind !== undefined) return { ...blind, note };
   const [successor, other] = candidates(pass).filter(({ appEnvId }) => appEnvId !== id);
   if (successor !== undefined && other === undefined) {
     const others = claimed(pass, successor.appEnvId);
-    return others ? { is: 'gone', step: others } : { is: 'step', step: bindTo(pass, successor.appEnvId) };
+    return others ? { is: 'gone', step: others } : bindTo(pass, successor.appEnvId);
   }
   return { is: 'gone', step: { ...notFound(pass), note } };
 }

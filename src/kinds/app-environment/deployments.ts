@@ -28,7 +28,7 @@ import {
   type AppEnvItem,
 } from '../../hosting/requests.ts';
 import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
-import { listOf, type EnvironmentPass, type EnvironmentStep, type FoundEnvironment } from './binding.ts';
+import { listOf, type EnvironmentPass, type EnvironmentStep } from './binding.ts';
 import {
   appliedBy,
   appliedInVain,
@@ -454,31 +454,29 @@ export function stateOf({ status = '' }: AppEnvItem): string {
 /**
  * While the outcome of the call in the journal is unknown, reads the environment to find out whether the call took effect.
  * The response may be lost, or the process may have died before or after it sent the call. If there is no effect by the time
- * when the call can no longer arrive, the operator assumes that the call was not carried out.
+ * when the call can no longer arrive, the operator assumes that the call was not carried out. Returns undefined if no call has
+ * an unknown outcome, or if no list shows the environment.
  */
-export function resolveDeployment(
-  pass: EnvironmentPass,
-  entry: JournalEntry,
-  { item, snapshot }: FoundEnvironment,
-): EnvironmentStep {
-  const { monotonicMs, wallMs } = pass;
+export function resolveDeployment(pass: EnvironmentPass): EnvironmentStep | undefined {
+  const { memory, monotonicMs, wallMs } = pass;
+  const { id, journal: entry } = memory;
+  if (id === undefined || entry === undefined) return undefined;
+  const { item, snapshot } = pass.view.one(listOf(pass), id) ?? {};
+  if (item === undefined || snapshot === undefined) return undefined;
   const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot.begunAt < since) return readOf(pass, listOf(pass), since);
   const skewMs = snapshot.dateMs === undefined ? 0 : snapshot.dateMs - (wallMs - (monotonicMs - snapshot.begunAt));
   if (isEvidence(entry, item, skewMs)) return carriedOut(pass, entry, item);
-  if (entry.conflicted !== undefined) return { is: 'again', remember: notCarriedOut(pass, entry) };
-  const lost = `the outcome of the call "${entry.operation}" to environment "${item.name}" is not known`;
-  if (stateOf(item) === 'Updating') {
-    const message = `${lost}; waiting until the deployment of the environment has ended`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
+  const isUpdating = stateOf(item) === 'Updating';
+  if (entry.conflicted !== undefined || (!isUpdating && snapshot.begunAt >= settledAt)) {
+    return { is: 'again', remember: notCarriedOut(pass, entry) };
   }
-  if (snapshot.begunAt < settledAt) {
-    const next =
-      entry.attempt < mostAttempts ? 'the operator sends the call again' : 'the operator does not send the call again';
-    const message = `${lost}; if no effect of the call is visible by ${inWords}, ${next}`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
-  }
-  return { is: 'again', remember: notCarriedOut(pass, entry) };
+  const again = entry.attempt < mostAttempts ? 'sends the call again' : 'does not send the call again';
+  const next = isUpdating
+    ? 'waiting until the deployment of the environment has ended'
+    : `if no effect of the call is visible by ${inWords}, the operator ${again}`;
+  const message = `the outcome of the call "${entry.operation}" to environment "${item.name}" is not known; ${next}`;
+  return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
 }
 
 /** Records that a call with an unknown outcome had no effect, and cannot take effect any more. */
@@ -498,14 +496,8 @@ export function notCarriedOut(pass: EnvironmentPass, entry: JournalEntry): Remem
  */
 function carriedOut(pass: EnvironmentPass, entry: JournalEntry, item: AppEnvItem): EnvironmentStep {
   const { attempt, digest, operation, startedAt } = entry;
-  const action = actionOf(pass, entry, item);
-  if (action !== undefined) {
-    return {
-      is: 'again',
-      remember: { ...action.done({ atMs: Date.parse(startedAt), attempt }), journal: undefined },
-      note: {},
-    };
-  }
+  const done = actionOf(pass, entry, item)?.done({ atMs: Date.parse(startedAt), attempt });
+  if (done !== undefined) return { is: 'again', remember: { ...done, journal: undefined }, note: {} };
   const unwanted = isAsked(operation) ? {} : overtaken(pass);
   const applied = recordEnd(unwanted.applied ?? pass.memory.applied, 'lost', digest, 'carriedOut', startedAt);
   return { is: 'again', remember: { ...unwanted, applied, journal: undefined }, note: {} };
