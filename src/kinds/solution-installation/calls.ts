@@ -213,53 +213,45 @@ export function resolveInstallation(pass: SolutionPass, entry: JournalEntry): So
   const { settledAt, since, inWords } = overAt(pass, entry);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, apps, pass.monotonicMs);
   const appName = entry.create?.name ?? spec.appName;
-  const traces = unexplained(pass, alike(pass, appName)).filter(
-    ({ appId }) => entry.create?.excluded.includes(appId) !== true,
-  );
-  const ids = traces
-    .map(({ appId }) => appId)
-    .toSorted()
-    .slice(0, 5)
-    .join(', ');
+  const excluded = entry.create?.excluded ?? [];
+  const traces = unexplained(pass, alike(pass, appName)).filter(({ appId }) => !excluded.includes(appId));
+  const ids = traces.map(({ appId }) => appId).toSorted();
+  const found = `${ids.slice(0, 5).join(', ')} may be components of this installation`;
   const lost = `the outcome of the installation of "${appName}" is not known`;
-  if (traces.length > 0 && entry.conflicted === undefined) {
-    if (snapshot.begunAt < settledAt) {
-      const message = `${lost}; ${ids} may be components of this installation, and more components may appear until ${inWords}`;
-      return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
-    }
-    const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
-    if (unread !== undefined) return unread;
-    const isAsSent = entry.digest === pass.fingerprint(installing(pass).request.body ?? null);
-    const components = isAsSent ? presumed(pass, entry, traces) : undefined;
-    if (components !== undefined) return { is: 'again', remember: takenFor(pass, components) };
+  if (entry.conflicted === undefined && snapshot.begunAt < settledAt) {
+    const next =
+      traces.length > 0
+        ? `${found}, and more components may appear until ${inWords}`
+        : `if no component has appeared by ${inWords}, the operator sends a new request to install "${spec.appName}"`;
+    return { is: 'wait', reason: 'InDoubt', message: `${lost}; ${next}`, retryInMs: doubtPauseMs };
   }
   if (traces.length > 0) {
-    const message = `${lost}, and ${ids} may be components of this installation; set spec.externalId to the id of the installation or, if these apps (at most five are named) are leftovers, delete them to install the solution again`;
+    const taken = entry.conflicted === undefined ? takenFor(pass, entry, traces) : undefined;
+    if (taken !== undefined) return taken;
+    const message = `${lost}, and ${found}; set spec.externalId to the id of the installation or, if these apps (at most five are named) are leftovers, delete them to install the solution again`;
     return { is: 'stall', reason: 'InstallationIdUnknown', message };
   }
+  const remember = { journal: undefined };
   if (entry.conflicted !== undefined) {
     const message = `install "${appName}" (solution "${spec.solution}"): ${entry.conflicted}`;
-    return { is: 'stall', reason: 'Rejected', message, remember: { journal: undefined } };
+    return { is: 'stall', reason: 'Rejected', message, remember };
   }
-  if (snapshot.begunAt < settledAt) {
-    const message = `${lost}; if no component has appeared by ${inWords}, the operator sends a new request to install "${spec.appName}"`;
-    return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
-  }
-  // `spec.appName` has changed, so begin a new installation of the solution with an empty journal.
-  if (appName !== spec.appName) return { is: 'again', remember: { journal: undefined } };
-  return create(pass, entry.attempt + 1);
+  // If `spec.appName` has changed, begin a new installation of the solution with an empty journal.
+  return appName === spec.appName ? create(pass, entry.attempt + 1) : { is: 'again', remember };
 }
 
 /**
- * Returns what to record in status if the outcome of an installation request is unknown, but all components of the
- * installation were found.
+ * Takes these apps for the components of an installation whose outcome is unknown, if only this installation can have
+ * created them; otherwise returns undefined. Reads the catalog first, unless it was read before.
  */
-function takenFor(
-  pass: SolutionPass,
-  components: SolutionInstallationFacts['components'],
-): Partial<Memory<SolutionInstallationFacts>> {
+function takenFor(pass: SolutionPass, entry: JournalEntry, traces: readonly AppItem[]): SolutionStep | undefined {
+  const unread = readUnread(pass, [solutionsOf(pass.account.accountId)]);
+  if (unread !== undefined) return unread;
+  const isAsSent = entry.digest === pass.fingerprint(installing(pass).request.body ?? null);
+  const components = isAsSent ? presumed(pass, entry, traces) : undefined;
+  if (components === undefined) return undefined;
   const facts = { complete: true, components };
-  return { journal: undefined, ownership: 'Presumed', applied: asApplied(pass), facts };
+  return { is: 'again', remember: { journal: undefined, ownership: 'Presumed', applied: asApplied(pass), facts } };
 }
 
 // ---- requests with the id of an installation -------------------------------------------------------------------

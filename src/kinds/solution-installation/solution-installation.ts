@@ -143,9 +143,7 @@ function isDone({ subject }: SolutionPass): boolean {
 function postInstall(pass: SolutionPass): OwnCondition {
   const pending = about('PostInstallPending');
   const { postInstallNote, complete } = pass.memory.facts;
-  if (complete === undefined) {
-    return pending.unknown('ReadingService', 'the service has not answered yet');
-  }
+  if (complete === undefined) return pending.unknown('ReadingService', 'the service has not answered yet');
   if (isDone(pass))
     return pending.no('NothingToDo', `the annotation ${doneAnnotation} says that nothing is left to do`);
   const look = `status may lack a note that asks you to do a further step; look for the note in the service's console and do what it says, then annotate this resource with ${doneAnnotation}: "true"`;
