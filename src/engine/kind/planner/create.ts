@@ -292,9 +292,9 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   );
   const found = (byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item))).map(([id]) => id);
   const [first, second] = found;
+  const { deleting } = pass.subject;
   // Without an ownership mark it is unknown which of these objects the resource created. So delete none of them.
-  if (second !== undefined && pass.subject.deleting && !byMark) return leaveAll(plan, intent, found);
-  if (second !== undefined) return ambiguous(plan, found);
+  if (second !== undefined) return deleting && !byMark ? leaveAll(plan, intent, found) : ambiguous(plan, found);
   if (first !== undefined) return bind(pass, first, byMark ? 'Created' : 'Presumed');
   const words = `create ${plan.noun} "${intent.name}"`;
   const remember = { journal: undefined, applied: undefined };
@@ -306,11 +306,9 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     const message = `${words}: the outcome is not known; if the service does not show the object by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
-  const untimelyIds = alike.map(([id]) => id);
-  const [untimely] = untimelyIds;
-  if (untimely !== undefined && pass.subject.deleting) return leaveAll(plan, intent, untimelyIds);
-  if (untimely !== undefined) return outOfTime(plan, untimely);
-  if (pass.subject.deleting) return { is: 'release' };
+  const untimely = alike.map(([id]) => id);
+  if (untimely.length > 0) return deleting ? leaveAll(plan, intent, untimely) : outOfTime(plan, untimely);
+  if (deleting) return { is: 'release' };
   if (isAnother(plan, pass, intent)) return { is: 'again', remember };
   return mayNotCreate(pass, list.key, intent.name) ?? create(plan, pass, intent, entry.attempt + 1);
 }
@@ -373,8 +371,8 @@ function isInTime(plan: ObjectPlan, intent: LostCreate, item: unknown): boolean 
  * that its creation time does not fit. The time alone decides nothing, because the service may have several clocks that
  * differ.
  */
-function outOfTime(plan: { noun: string }, id: string): Step {
-  const message = `${plan.noun} ${id} may be the result of a create call whose outcome is not known, but its creation time does not fit that call; to use this object, set spec.externalId to this id; to get a new one, delete this object in the service`;
+function outOfTime({ noun }: { noun: string }, [id = '']: readonly string[]): Step {
+  const message = `${noun} ${id} may be the result of a create call whose outcome is not known, but its creation time does not fit that call; to use this object, set spec.externalId to this id; to get a new one, delete this object in the service`;
   return { is: 'stall', reason: 'Ambiguous', message };
 }
 
