@@ -66,8 +66,7 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   if (taken !== undefined) return taken;
   const waits = mayNotCreate(pass, list.key, name);
   if (waits !== undefined) return waits;
-  const { deniedAt } = pass.notes;
-  const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt);
+  const lacking = lookAfterDenial(plan, pass);
   if (lacking?.is === 'unclear') return lacking.step;
   // The existing objects of this name belong to other resources. So if the outcome of the create call stays unknown,
   // none of these objects counts as its result.

@@ -247,14 +247,11 @@ const recheckMs = 300_000;
 
 /**
  * After the service has refused a call, checks that the resource's own object and all objects that the call names still
- * exist, before the call is sent again. Returns undefined if all of them exist.
+ * exist, before the call is sent again. Returns undefined if all of them exist, or if no call was refused.
  */
-export function lookAfterDenial(
-  plan: ObjectPlan,
-  pass: Pass,
-  deniedAt: number,
-  id?: string,
-): { readonly is: 'gone' } | { readonly is: 'unclear'; readonly step: Step } | undefined {
+export function lookAfterDenial(plan: ObjectPlan, pass: Pass, id?: string): Exclude<Look, { is: 'seen' }> | undefined {
+  const { deniedAt } = pass.notes;
+  if (deniedAt === undefined) return undefined;
   const since = Math.max(deniedAt, pass.monotonicMs - recheckMs);
   if (id !== undefined) {
     const own = readTwice(pass, { noun: plan.noun, single: plan.single(id), id, since: deniedAt });

@@ -82,7 +82,7 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   // If the outcome of a change is unknown, only a read that began after the change shows whether the change must be
   // sent again.
-  const { doubtAt, deniedAt, corrected } = pass.notes;
+  const { doubtAt, corrected } = pass.notes;
   const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
   if (doubtful !== undefined) return doubtful;
   const found = look(plan, pass, id);
@@ -98,7 +98,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const reports = plan.lifecycle(pass.spec).drift === 'Report';
   const changed = { ...(!reports && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
-    const lacking = deniedAt === undefined ? undefined : lookAfterDenial(plan, pass, deniedAt, id);
+    const lacking = lookAfterDenial(plan, pass, id);
     if (lacking?.is === 'unclear') return lacking.step;
     return lacking === undefined ? correct(plan, pass, id, difference, changed) : gone(plan, pass, id);
   }
