@@ -17,11 +17,10 @@
  *
  * Why: docs/design/at-most-once.md
  */
-import { isoSecondsUp, type Moment, momentOf } from '../base/time.ts';
-import type { ReconcileContext } from './context/context.ts';
+import { isoSecondsUp, momentOf } from '../base/time.ts';
+import type { LivePass, ReconcileContext } from './context/context.ts';
 import { publishCall } from './context/report.ts';
 import { buildPass } from './context/build-pass.ts';
-import type { Pass } from './kind/contract/pass.ts';
 import {
   type Call,
   isNo,
@@ -35,6 +34,7 @@ import type { Reason } from './kind/contract/reasons.ts';
 import { RecordingView } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
+import type { Ended } from './queue.ts';
 import type { Json } from '../base/json.ts';
 
 /** The share of a call's time limit that is reserved for the response. A call that has less time left is not sent. */
@@ -49,27 +49,19 @@ const waitPart = 1 / 3;
 /** The pause before an object tries again to take a lock that another object holds. */
 const lockedMs = 200;
 
-/** The result of a call, which decides whether the reconcile continues or ends. */
-export type Performed =
-  /** The reconcile continues: the kind decides its next step from the result of the call. */
-  | { readonly is: 'on' }
-  /** The reconcile ends with this verdict in status. With `againInMs`, the call is tried again after that time. */
-  | { readonly is: 'said'; readonly verdict: Verdict; readonly againInMs: number | undefined }
-  /**
-   * The reconcile ends, because somebody else wrote the Kubernetes object first, or because another object has reserved
-   * the name in the service.
-   */
-  | { readonly is: 'overtaken' }
-  /**
-   * The operator itself decided not to send the call yet. The call is tried again after `againInMs`, and status stays
-   * as it is.
-   */
-  | { readonly is: 'quiet'; readonly againInMs: number };
+/** A verdict that ends the reconcile. With `againInMs`, the call is tried again after that time. */
+interface Said {
+  readonly verdict: Verdict;
+  readonly againInMs?: number;
+}
+
+/** How the reconcile ends after a call; undefined if the kind decides its next step from the result of the call. */
+type Result = Ended | Said | undefined;
 
 /** Performs one call to the service. Create a new instance for each call. */
 export class OutgoingCall {
   readonly #context: ReconcileContext;
-  readonly #pass: Pass;
+  readonly #pass: LivePass;
   readonly #call: Call;
   /**
    * Times and counts, by name, that this step leaves for the kind's next step. They are stored only if the call is
@@ -82,7 +74,7 @@ export class OutgoingCall {
   readonly #deadline: number;
   #isLate = false;
 
-  constructor(context: ReconcileContext, pass: Pass, { call, note }: Extract<Step, { is: 'call' }>) {
+  constructor(context: ReconcileContext, pass: LivePass, { call, note }: Extract<Step, { is: 'call' }>) {
     this.#context = context;
     this.#pass = pass;
     this.#call = call;
@@ -91,29 +83,25 @@ export class OutgoingCall {
     this.#deadline = pass.monotonicMs + pass.callDeadlineMs;
   }
 
-  async perform(): Promise<Performed> {
+  async perform(): Promise<Ended | undefined> {
     const { inProcess } = this.#context;
     const { monotonicMs } = this.#pass;
     inProcess.newSince = undefined;
-    const refusedBefore = inProcess.backedOff(this.#fingerprint, monotonicMs);
-    const isFree = refusedBefore?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
+    const failed = inProcess.backedOff(this.#fingerprint, monotonicMs);
+    const isFree = failed?.wasObstructed === true && this.#call.obstacle?.shown() === undefined;
     if (isFree) inProcess.failedCall = undefined;
-    const failed = isFree ? undefined : refusedBefore;
-    const isTooEarly = inProcess.isSeenTooEarly(this.#fingerprint, monotonicMs);
-    if (failed !== undefined)
-      return {
-        is: 'said',
-        verdict: this.#withObstacle(failed.verdict, failed.at),
-        againInMs: failed.until - monotonicMs,
-      };
-    if (isTooEarly) {
-      inProcess.askedAt = monotonicMs;
-      return { is: 'on' };
+    else if (failed !== undefined) {
+      const verdict = this.#withObstacle(failed.verdict, failed.at);
+      return concludeCall(this.#context, this.#pass, { verdict, againInMs: failed.until - monotonicMs });
     }
-    const performed = await this.#alone();
+    if (inProcess.isSeenTooEarly(this.#fingerprint, monotonicMs)) {
+      inProcess.askedAt = monotonicMs;
+      return undefined;
+    }
+    const result = await this.#alone();
     // If the reconcile ends here, the next reconcile must read the service afresh before it decides.
-    if (performed.is !== 'on') inProcess.askedAt = undefined;
-    return performed;
+    if (result !== undefined) inProcess.askedAt = undefined;
+    return result !== undefined && 'verdict' in result ? concludeCall(this.#context, this.#pass, result) : result;
   }
 
   /**
@@ -121,7 +109,7 @@ export class OutgoingCall {
    * effects look alike from running at the same time. If two such calls did and the outcome of one is unknown, the
    * operator could not tell which of the two was carried out.
    */
-  async #alone(): Promise<Performed> {
+  async #alone(): Promise<Result> {
     const { parts, stored } = this.#context;
     const { alone, journal, resumes } = this.#call;
     const names = alone?.map((id) => `${this.#pass.account.endpoint}/${id}`);
@@ -139,12 +127,12 @@ export class OutgoingCall {
    * Requeues the call if it would wait too long for the request budget. Otherwise announces the call, so that the
    * estimated waiting time of other calls includes it, and then sends it.
    */
-  async #withinBudget(): Promise<Performed> {
+  async #withinBudget(): Promise<Result> {
     const service = this.#context.serviceFor(this.#pass, this.#call);
     if (service === undefined) return { is: 'quiet', againInMs: reopenedMs };
     if ('reason' in service) {
       const message = `${this.#call.words}: ${service.message}`;
-      return this.#failed({ is: 'wait', ...service, message }, this.#fingerprint);
+      return this.#notDone({ is: 'wait', ...service, message }, false);
     }
     const waitMs = service.waitMs(this.#call.urgency);
     if (waitMs > Math.min(shortPauseMs, this.#pass.callDeadlineMs * waitPart)) return this.#requeued(service, waitMs);
@@ -161,23 +149,20 @@ export class OutgoingCall {
    * Requeues the call. Status reports a long pause that the service asked for, but no wait that only the operator's
    * request budget causes.
    */
-  #requeued(service: Service, waitMs: number): Performed {
+  #requeued(service: Service, waitMs: number): Result {
+    const { clock } = this.#context.parts;
     const until = service.health().throttledUntil;
-    const pauseMs = until === undefined ? 0 : until - this.#context.parts.clock.monotonic();
+    const pauseMs = until === undefined ? 0 : until - clock.monotonic();
     if (pauseMs <= shortPauseMs) return { is: 'quiet', againInMs: waitMs / 2 };
-    return {
-      is: 'said',
-      verdict: slowedDown(this.#call, pauseMs, this.#context.parts.clock.wall()),
-      againInMs: undefined,
-    };
+    return { verdict: slowedDown(this.#call, pauseMs, clock.wall()) };
   }
 
-  async #journalAndSend(service: Service): Promise<Performed> {
+  async #journalAndSend(service: Service): Promise<Result> {
     const context = this.#context;
     const before = this.#rememberedBefore();
     if (!(await this.#journal())) return { is: 'overtaken' };
     const unproven = await this.#prove(service);
-    if (unproven !== undefined) return this.#failed(unproven, this.#fingerprint);
+    if (unproven !== undefined) return this.#notDone(unproven, false);
     if (this.#call.confirm === 'live' && !isSame(await context.parts.writer.readLive(context.object), context.object))
       return { is: 'quiet', againInMs: 1_000 };
     if (this.#note !== undefined) context.inProcess.notes = this.#note;
@@ -268,7 +253,7 @@ export class OutgoingCall {
   }
 
   /** Removes the journal entry of a call that was not sent, and restores the values that were changed for the call. */
-  async #takeBack(before: Partial<Memory>): Promise<Performed> {
+  async #takeBack(before: Partial<Memory>): Promise<Result> {
     const context = this.#context;
     const { journal, whileInFlight } = this.#call;
     if (this.#note !== undefined) context.inProcess.notes = this.#pass.notes;
@@ -278,73 +263,120 @@ export class OutgoingCall {
     return isWritten ? { is: 'quiet', againInMs: reopenedMs } : { is: 'overtaken' };
   }
 
-  /** Ends the reconcile with a failure. The call is sent again after a pause that grows with each failure. */
-  #failed(verdict: Verdict, fingerprint: string | undefined): Performed {
-    return { is: 'said', verdict, againInMs: this.#backOff(verdict, fingerprint, false) };
-  }
-
   /**
-   * Starts the backoff of the call with this fingerprint, and returns the pause. Without a fingerprint, the next call
-   * of the object has to wait, whatever call it is.
+   * Updates memory and status according to the outcome of the call.
+   *
+   * If the call succeeded, or if it was certainly not carried out, removes the journal entry. Also restores the values
+   * that were changed for the time of the call (`whileInFlight`) to their earlier values (`before`). After a success,
+   * then stores the values that the call's `committed` returns. If the outcome is unknown, the journal entry and the
+   * changed values stay, so that the next step reads the service before it acts. A conflict (409) counts as unknown if
+   * there is a journal entry, unless the kind says otherwise. A 404 to a deletion counts as a success.
+   *
+   * A resumed call repeats an earlier try, which may have been carried out. So the entry of a resumed call is removed
+   * here only after a success. If the service refused the call, the next step reads the service once more.
    */
-  #backOff(verdict: Verdict, fingerprint: string | undefined, isNo: boolean): number {
-    const { parts, inProcess } = this.#context;
-    return inProcess.backOff({ fingerprint, at: parts.clock.monotonic(), isNo, verdict }, parts.entropy);
-  }
-
-  /** Updates memory and status according to the outcome of the call: carried out, unknown, or not carried out. */
-  async #interpret(before: Partial<Memory>, outcome: Outcome): Promise<Performed> {
+  async #interpret(before: Partial<Memory>, answered: Outcome): Promise<Result> {
     const context = this.#context;
     const { inProcess } = context;
     const call = this.#call;
     const answeredAt = momentOf(context.parts.clock);
     const now = answeredAt.monotonic;
-    const { generation } = this.#pass.subject;
-    publishCall(context.parts, context.object, call, outcome, (text) => context.redacted(text));
-    const told = withSpecPaths(outcome, context.stored.kind.interfaceWords?.(this.#pass.spec));
-    const meaning = interpretOutcome(call, told, context.memory, answeredAt, before);
-    if (meaning.is === 'done') {
-      inProcess.wentWell();
-      inProcess.askedAt = undefined;
-      context.remember(meaning.remember);
-      const to = context.memory.id;
-      const fields = call.wrote?.(outcome.is === 'committed' ? outcome.body : undefined);
-      inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...fields } };
-      inProcess.notes = call.note?.(now) ?? {};
-      if (call.corrects !== undefined) inProcess.corrected(generation, call.corrects, now);
-      // Have an id written before the next call, or the id could be lost. Have the fingerprints of settings that the
-      // service never shows written too, or the settings would be sent again.
-      if (meaning.identified || call.whileInFlight !== undefined) inProcess.unwritten = meaning.remember;
-      return { is: 'on' };
-    }
-    if (meaning.is === 'doubt') {
+    publishCall(context.parts, context.object, call, answered, (text) => context.redacted(text));
+    const words = context.stored.kind.interfaceWords?.(this.#pass.spec);
+    const outcome = understood(call, withSpecPaths(answered, words));
+    if (outcome.is === 'committed') return this.#done(outcome.body, before, now);
+    const isResumed = call.resumes === true;
+    const isOnce = isResumed || call.journal !== undefined;
+    const isUnknown = outcome.is === 'inDoubt';
+    const undone = isUnknown ? {} : { ...before, ...(!isResumed && { journal: undefined }) };
+    const say = (verdict: Verdict, isNo: boolean) => {
+      if (this.#note !== undefined) inProcess.notes = this.#pass.notes;
+      return this.#notDone({ ...verdict, remember: { ...undone, ...verdict.remember } }, isNo);
+    };
+    const wait = (reason: Reason, message: string) =>
+      say({ is: 'wait', reason, message: `${call.words}: ${message}` }, false);
+    if (outcome.is === 'notSent') return wait('ServiceUnavailable', outcome.message);
+    if (isResumed && (isNo(outcome) || outcome.is === 'notFound')) return this.#saidNo(outcome, now);
+    if (outcome.is === 'notFound' && call.request.effect === 'remove') return this.#done(undefined, before, now);
+    const own = isResumed ? undefined : call.refused?.(outcome, now);
+    if (outcome.is === 'conflict' && context.memory.journal !== undefined && (own === undefined || own.is === 'stall'))
+      return this.#saidNo(outcome, now, own);
+    if (own !== undefined) return say(own, !isUnknown || own.is !== 'wait');
+    if (isUnknown && isOnce) {
       inProcess.askedAt = now;
-      // Start the backoff of a resumed call under the fingerprint in its journal entry. If the entry is removed later
-      // and the call begins anew, `begin` in reconcile.ts looks for a backoff under that fingerprint.
-      const begun = call.resumes === true ? context.memory.journal?.digest : undefined;
-      if (meaning.refused !== undefined) this.#backOff(meaning.refused, begun ?? this.#fingerprint, true);
-      context.remember(meaning.remember);
-      const isWritten = meaning.remember?.journal === undefined || (await context.write());
-      return isWritten ? { is: 'on' } : { is: 'overtaken' };
+      return undefined;
     }
-    return this.#notDone(meaning.verdict, meaning.retry, now);
+    if (isUnknown) return wait('ServiceUnavailable', outcome.message);
+    if (outcome.is === 'notFound' && !isOnce) return wait('ObjectMissing', outcome.message);
+    if (outcome.is === 'notExecuted' && outcome.why === 'throttled')
+      return say(slowedDown(call, outcome.retryInMs ?? 0, answeredAt.wall), false);
+    if (outcome.is === 'notExecuted' && outcome.why === 'unauthorized')
+      return wait('AccountNotReady', "the service does not accept the account's token");
+    return say(refusalOf(call, outcome), true);
   }
 
-  #notDone(verdict: Verdict, retry: 'backoff' | 'asSaid', now: number): Performed {
+  /** Goes on after a success. The outcome counts as unknown if the body of the response does not prove the success. */
+  #done(body: unknown, before: Partial<Memory>, now: number): undefined {
     const context = this.#context;
     const { inProcess } = context;
-    if (this.#note !== undefined) inProcess.notes = this.#pass.notes;
+    const call = this.#call;
+    const learned = call.committed(body);
+    if (learned === undefined) {
+      inProcess.askedAt = now;
+      return undefined;
+    }
+    const isIdentified = learned.id !== undefined && learned.id !== context.memory.id;
+    const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
+    const remember = { ...before, journal: undefined, ...learned };
+    inProcess.wentWell();
+    inProcess.askedAt = undefined;
+    context.remember(remember);
+    const to = context.memory.id;
+    inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...call.wrote?.(body) } };
+    inProcess.notes = call.note?.(now) ?? {};
+    if (call.corrects !== undefined) inProcess.corrected(this.#pass.subject.generation, call.corrects, now);
+    // Have an id written before the next call, or the id could be lost. Have the fingerprints of settings that the
+    // service never shows written too, or the settings would be sent again.
+    if (isIdentified || isOnce || call.whileInFlight !== undefined) inProcess.unwritten = remember;
+    return undefined;
+  }
+
+  /**
+   * Handles a refusal of a call if an earlier try of the same call may have been carried out. The outcome counts as
+   * unknown until a fresh read shows whether the call had an effect. If the call had no effect, status reports the
+   * verdict `refused`.
+   */
+  async #saidNo(outcome: Refusal, now: number, refused = refusalOf(this.#call, outcome)): Promise<Result> {
+    const context = this.#context;
+    const { inProcess, memory, parts } = context;
+    const { journal } = memory;
+    // Start the backoff of a resumed call under the fingerprint in its journal entry. If the entry is removed later
+    // and the call begins anew, `begin` in reconcile.ts looks for a backoff under that fingerprint.
+    const begun = this.#call.resumes === true ? journal?.digest : undefined;
+    const fingerprint = begun ?? this.#fingerprint;
+    inProcess.backOff({ fingerprint, at: now, isNo: true, verdict: refused }, parts.entropy);
+    inProcess.askedAt = now;
+    if (journal === undefined) return undefined;
+    context.remember({ journal: { ...journal, conflicted: outcome.message.slice(0, 200) } });
+    return (await context.write()) ? undefined : { is: 'overtaken' };
+  }
+
+  /**
+   * Starts the backoff of a call that was not carried out, or whose outcome is unknown but that may be sent twice. With
+   * `isNo`, the service refused the call: it is sent again after the pause in the verdict, or after ten minutes if the
+   * verdict contains none. Otherwise it is sent again after a pause that grows with each failure.
+   */
+  #notDone(verdict: Verdict, isNo: boolean): Said {
+    const { inProcess, memory, parts } = this.#context;
     const id = verdict.remember?.id;
-    const isIdentified = id !== undefined && id !== context.memory.id;
+    const isIdentified = id !== undefined && id !== memory.id;
     if (isIdentified) inProcess.unwritten = verdict.remember;
     // If the response contained a new id, the next request will contain that id, so its fingerprint is not known yet.
     // The backoff then applies to the next request, whatever its fingerprint is.
     const fingerprint = isIdentified ? undefined : this.#fingerprint;
-    if (retry === 'asSaid') {
-      this.#backOff(verdict, fingerprint, true);
-      return { is: 'said', verdict: this.#withObstacle(verdict, now), againInMs: undefined };
-    }
-    return this.#failed(verdict, fingerprint);
+    const at = parts.clock.monotonic();
+    const pauseMs = inProcess.backOff({ fingerprint, at, isNo, verdict }, parts.entropy);
+    return isNo ? { verdict: this.#withObstacle(verdict, at) } : { verdict, againInMs: pauseMs };
   }
 
   /**
@@ -375,6 +407,16 @@ export class OutgoingCall {
   }
 }
 
+/** Ends the reconcile with a verdict about a call. */
+export async function concludeCall(context: ReconcileContext, pass: LivePass, said: Said): Promise<Ended> {
+  const { verdict, againInMs } = said;
+  if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
+  if ('awaits' in verdict) context.ask(pass.view.service, verdict.awaits, 'wait');
+  context.remember(verdict.remember);
+  const ended = await context.conclude(verdict, pass);
+  return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
+}
+
 /** Returns the fingerprint of a request. Equal requests have equal fingerprints. */
 function fingerprintOf(fingerprint: (value: Json) => string, { path, body }: Request): string {
   return fingerprint([path, body ?? null]);
@@ -397,83 +439,6 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
 
 // ---- what an outcome means -------------------------------------------------------------------------------------
 
-/**
- * The meaning of a call's outcome: whether the call was carried out, which values are remembered, and what status
- * reports.
- */
-type Interpretation =
-  /** The service carried out the call: remember these values and decide the next step. */
-  | { readonly is: 'done'; readonly remember: Partial<Memory>; readonly identified: boolean }
-  /**
-   * The outcome is unknown. The journal entry stays in status, and the next step first reads the service to find out
-   * whether the call was carried out.
-   */
-  | {
-      readonly is: 'doubt';
-      readonly remember: Partial<Memory> | undefined;
-      /** The verdict to report if a read shows that the call was not carried out. */
-      readonly refused?: Verdict;
-    }
-  /**
-   * Status reports this verdict. The call was not carried out, or its outcome is unknown but a call of this kind may be
-   * sent twice.
-   */
-  | {
-      readonly is: 'said';
-      readonly verdict: Verdict;
-      /**
-       * When the same request may be sent again. `backoff`: after a pause that grows with each failure. `asSaid`: after
-       * the pause in the verdict, or after ten minutes if the verdict contains none.
-       */
-      readonly retry: 'backoff' | 'asSaid';
-    };
-
-/**
- * Decides what the outcome of a call means: which remembered values change, and what status reports.
- *
- * If the call succeeded, or if it was certainly not carried out, removes the journal entry. Also restores the values
- * that were changed for the time of the call (`whileInFlight`) to their earlier values (`before`). After a success,
- * then stores the values that the call's `committed` returns. If the outcome is unknown, the journal entry and the
- * changed values stay, so that the next step reads the service before it acts. A conflict (409) counts as unknown if
- * there is a journal entry, unless the kind says otherwise. A 404 to a deletion counts as a success.
- *
- * A resumed call repeats an earlier try, which may have been carried out. So the entry of a resumed call is removed
- * here only after a success. If the service refused the call, the next step reads the service once more.
- */
-function interpretOutcome(
-  call: Call,
-  answered: Outcome,
-  memory: Memory,
-  answeredAt: Moment,
-  before: Partial<Memory>,
-): Interpretation {
-  const outcome = understood(call, answered);
-  if (outcome.is === 'committed') return committed(call, outcome.body, memory, before);
-  const isResumed = call.resumes === true;
-  const undone = outcome.is === 'inDoubt' ? {} : { ...before, ...(!isResumed && { journal: undefined }) };
-  if (outcome.is === 'notSent') return waiting(call, 'ServiceUnavailable', outcome.message, undone);
-  if (isResumed && (isNo(outcome) || outcome.is === 'notFound')) return saidNo(call, outcome, memory);
-  if (outcome.is === 'notFound' && call.request.effect === 'remove') return committed(call, undefined, memory, before);
-  const own = isResumed ? undefined : call.refused?.(outcome, answeredAt.monotonic);
-  if (outcome.is === 'conflict' && memory.journal !== undefined && (own === undefined || own.is === 'stall'))
-    return saidNo(call, outcome, memory, own);
-  if (own !== undefined) {
-    const retry = outcome.is === 'inDoubt' && own.is === 'wait' ? 'backoff' : 'asSaid';
-    return { is: 'said', verdict: { ...own, remember: { ...undone, ...own.remember } }, retry };
-  }
-  const isOnce = isResumed || call.journal !== undefined;
-  if (outcome.is === 'inDoubt' && isOnce) return { is: 'doubt', remember: {} };
-  if (outcome.is === 'inDoubt') return waiting(call, 'ServiceUnavailable', outcome.message, undone);
-  if (outcome.is === 'notFound' && !isOnce) return waiting(call, 'ObjectMissing', outcome.message, undone);
-  if (outcome.is === 'notExecuted' && outcome.why === 'throttled') {
-    const verdict = { ...slowedDown(call, outcome.retryInMs ?? 0, answeredAt.wall), remember: undone };
-    return { is: 'said', verdict, retry: 'backoff' };
-  }
-  if (outcome.is === 'notExecuted' && outcome.why === 'unauthorized')
-    return waiting(call, 'AccountNotReady', "the service does not accept the account's token", undone);
-  return { is: 'said', verdict: { ...refusalOf(call, outcome), remember: undone }, retry: 'asSaid' };
-}
-
 /** Treats a response with a success status as a refusal when its body reports a failure. */
 function understood(call: Call, outcome: Outcome): Outcome {
   const no = outcome.is === 'committed' ? call.saidNo?.(outcome.body) : undefined;
@@ -487,33 +452,10 @@ function refusalOf({ words }: Call, outcome: Refusal): Verdict {
   return { is: 'stall', reason, message: `${words}: ${outcome.message}` };
 }
 
-/**
- * Handles a refusal of a call if an earlier try of the same call may have been carried out. The outcome counts as
- * unknown until a fresh read shows whether the call had an effect. If the call had no effect, status reports the
- * verdict `refused`.
- */
-function saidNo(call: Call, outcome: Refusal, { journal }: Memory, refused = refusalOf(call, outcome)): Interpretation {
-  const remember = journal && { journal: { ...journal, conflicted: outcome.message.slice(0, 200) } };
-  return { is: 'doubt', remember, refused };
-}
-
-function committed(call: Call, body: unknown, memory: Memory, before: Partial<Memory>): Interpretation {
-  const remember = call.committed(body);
-  if (remember === undefined) return { is: 'doubt', remember: {} };
-  const identified = remember.id !== undefined && remember.id !== memory.id;
-  const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
-  return { is: 'done', remember: { ...before, journal: undefined, ...remember }, identified: identified || isOnce };
-}
-
 /** Returns the verdict for a call that was not carried out because the service asked the account to slow down. */
 function slowedDown({ words }: Call, retryInMs: number, wallMs: number): Verdict {
   const message = `${words}: the service asked to slow down; requests wait until ${isoSecondsUp(wallMs + retryInMs)}`;
   return { is: 'wait', reason: 'Throttled', message, retryInMs };
-}
-
-function waiting(call: Call, reason: Reason, message: string, remember: Partial<Memory>): Interpretation {
-  const verdict: Verdict = { is: 'wait', reason, message: `${call.words}: ${message}`, remember };
-  return { is: 'said', verdict, retry: 'backoff' };
 }
 
 /**

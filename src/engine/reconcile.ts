@@ -16,7 +16,7 @@ import { annotations } from './kind/contract/define.ts';
 import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
-import { OutgoingCall, type Performed } from './call.ts';
+import { concludeCall, OutgoingCall } from './call.ts';
 import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause, overAt } from './kind/planner/observe.ts';
 import { RecordingView } from './objects/in-process.ts';
@@ -385,45 +385,27 @@ async function makeCall(context: ReconcileContext, pass: LivePass, step: StepOf<
     context.inProcess.askedAt = undefined;
     return { is: 'quiet', againInMs: notLeadingMs };
   }
-  const made = step.is === 'call' ? new OutgoingCall(context, pass, step).perform() : begin(context, pass, step);
-  return afterCall(context, pass, await made);
+  return step.is === 'call' ? new OutgoingCall(context, pass, step).perform() : begin(context, pass, step);
 }
 
 /**
  * Writes the journal entry of a call without sending the call yet. The next step reads the service again and then sends
  * the call.
  */
-async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'begin'>): Promise<Performed> {
+async function begin(context: ReconcileContext, pass: LivePass, step: StepOf<'begin'>): Next {
   const { journal, words } = step;
   const { inProcess, parts, stored } = context;
   const failed = inProcess.backedOff(journal.digest, pass.monotonicMs);
-  if (failed !== undefined) return { is: 'said', verdict: failed.verdict, againInMs: failed.until - pass.monotonicMs };
+  if (failed !== undefined)
+    return concludeCall(context, pass, { verdict: failed.verdict, againInMs: failed.until - pass.monotonicMs });
   // Include the conditions that only this kind has, so that status has them already while the call is under way. If the
   // process dies, they stay until another process leads. So they must be true with the entry.
   const own = (memory: Memory) => stored.kind.show({ ...pass, memory }).conditions;
   try {
     const isEntered = await context.enter(pass, journal, { reason: 'Requesting', message: words, own });
-    return isEntered ? { is: 'on' } : { is: 'overtaken' };
+    return isEntered ? undefined : { is: 'overtaken' };
   } finally {
     parts.openCreates.unreserve(stored);
-  }
-}
-
-async function afterCall(context: ReconcileContext, pass: LivePass, performed: Performed): Next {
-  switch (performed.is) {
-    case 'on':
-      return undefined;
-    case 'overtaken':
-    case 'quiet':
-      return performed;
-    case 'said': {
-      const { verdict, againInMs } = performed;
-      if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
-      if ('awaits' in verdict) context.ask(pass.view.service, verdict.awaits, 'wait');
-      context.remember(verdict.remember);
-      const ended = await context.conclude(verdict, pass);
-      return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
-    }
   }
 }
 
