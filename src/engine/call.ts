@@ -20,7 +20,7 @@
 import { isoSecondsUp, momentOf } from '../base/time.ts';
 import type { LivePass, ReconcileContext } from './context/context.ts';
 import { publishCall } from './context/report.ts';
-import { buildPass } from './context/build-pass.ts';
+import { livePass } from './context/build-pass.ts';
 import {
   type Call,
   isNo,
@@ -31,7 +31,6 @@ import {
   type Verdict,
 } from './kind/contract/step.ts';
 import type { Reason } from './kind/contract/reasons.ts';
-import { RecordingView } from './objects/in-process.ts';
 import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
 import type { Ended } from './queue.ts';
@@ -243,10 +242,9 @@ export class OutgoingCall {
    * same request.
    */
   #isStillWanted(): boolean {
-    const { opened, inProcess, parts, stored } = this.#context;
+    const { opened, stored } = this.#context;
     if (opened === undefined) return false;
-    const view = new RecordingView(opened.service, inProcess.forced?.since);
-    const now = buildPass(this.#context, view, parts.accounts.view(opened));
+    const now = livePass(this.#context, { opened });
     const { notes, askedAt, journalSeen, secret, configMap, referred, fingerprint } = this.#pass;
     const step = stored.kind.step({ ...now, notes, askedAt, journalSeen, secret, configMap, referred });
     return step.is === 'call' && fingerprintOf(fingerprint, step.call.request) === this.#fingerprint;

@@ -8,7 +8,7 @@
 import { isOpen, type LivePass, ReconcileContext } from './context/context.ts';
 import { releasedWithoutCall, publishRetained, paused } from './context/report.ts';
 import type { EngineParts } from './context/parts.ts';
-import { buildPass, dependentsOf, gather, isObserving, usersOf, type Gathered } from './context/build-pass.ts';
+import { barePass, dependentsOf, gather, isObserving, livePass, usersOf, type Gathered } from './context/build-pass.ts';
 import type { Reason } from './kind/contract/reasons.ts';
 import type { Memory, Verdict, Step } from './kind/contract/step.ts';
 import { reconcileToken, type Stored, storedInWords, readyIn } from './objects/stored.ts';
@@ -17,9 +17,7 @@ import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
 import { concludeCall, OutgoingCall } from './call.ts';
-import type { View } from './kind/contract/pass.ts';
 import { withoutMisses, longPause, overAt } from './kind/planner/observe.ts';
-import { RecordingView } from './objects/in-process.ts';
 
 /** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
 const patienceMs = 5_000;
@@ -154,10 +152,8 @@ export class Reconciler {
    * without a read of the service. Otherwise status reports why the deletion waits.
    */
   async #leave(context: ReconcileContext, verdict: Verdict | undefined): Promise<Ended> {
-    const { accounts, objects } = this.#parts;
-    const { kind, account: accountKey } = context.stored;
-    const account = accounts.viewWithout(objects.get(accountKey), context.memory);
-    const step = kind.step(buildPass(context, nothingShown, account));
+    const { kind } = context.stored;
+    const step = kind.step(barePass(context));
     if (step.is === 'release') return context.release(step.stays);
     if (kind.life === 'account' && step.is === 'wait') return context.conclude(step);
     return verdict === undefined ? { is: 'quiet', againInMs: accountPendingMs } : context.conclude(verdict);
@@ -203,22 +199,15 @@ export class Reconciler {
    * Why: docs/design/at-most-once.md#look-for-the-effect-of-a-lost-call-even-while-nothing-may-be-sent
    */
   async #lookForLost(context: ReconcileContext): Promise<number | undefined> {
-    const { stored, inProcess } = context;
+    const { stored } = context;
     const gathered = context.isLost ? await gather(stored, this.#parts, 'look') : undefined;
     if (gathered === undefined || 'verdict' in gathered || stored.spec.is !== 'valid') return undefined;
-    const { service } = gathered.opened;
-    const account = this.#parts.accounts.view(gathered.opened);
     for (let count = 0; count < mostLooks && isOpen(context.memory); count += 1) {
-      const view = new RecordingView(service, inProcess.forced?.since);
-      // Hide failed reads from the kind, so that it requests the reads again instead of reporting the failure.
-      view.problem = () => undefined;
-      const pass = buildPass(context, view, account, gathered);
-      // Nothing may be deleted now. So let the kind decide as if the object were not being deleted.
-      const step = stored.kind.step({ ...pass, subject: { ...pass.subject, deleting: false } });
+      const step = stored.kind.step(livePass(context, gathered, 'look'));
       forgetLost(context, step);
       if (step.is === 'call' || step.is === 'begin' || step.is === 'release') return undefined;
       if (step.is === 'read') {
-        context.ask(service, step, 'edit');
+        context.ask(gathered.opened.service, step, 'edit');
         return lostRecheckMs;
       }
       context.remember(step.remember);
@@ -227,17 +216,6 @@ export class Reconciler {
     return undefined;
   }
 }
-
-/**
- * A view of the service in which no list was read yet, for a decision without reads. A kind treats an object as gone
- * only after a read, so this view makes no object seem gone.
- */
-const nothingShown: View = {
-  all: () => undefined,
-  one: () => undefined,
-  group: () => undefined,
-  problem: () => undefined,
-};
 
 /**
  * Removes the journal entry of a create call that created nothing; other objects wait until the entry is gone. It is
@@ -275,16 +253,15 @@ type Next = Promise<Ended | undefined>;
 async function takeSteps(context: ReconcileContext, gathered: Gathered): Promise<Ended> {
   prepare(context, gathered);
   const { inProcess, parts } = context;
-  const { service } = gathered.opened;
   for (let count = 0; count < mostSteps; count += 1) {
-    const view = new RecordingView(service, inProcess.forced?.since);
-    const pass = buildPass(context, view, parts.accounts.view(gathered.opened), gathered);
+    const pass = livePass(context, gathered);
+    const { view } = pass;
     const step = context.stored.kind.step(pass);
-    parts.subscriptions.replace(context.stored.key, service, view.looked);
+    parts.subscriptions.replace(context.stored.key, view.service, view.looked);
     // If the read of a list began before the operator's own write, the list looks as if somebody had reverted the
     // write. So reconcile again after the next read of the list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
-      parts.subscriptions.ask(context.stored.key, service, read);
+      parts.subscriptions.ask(context.stored.key, view.service, read);
     // Keep the notes of this step (times and counts) for the next step. The notes of a call are kept only once the call
     // is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
@@ -452,6 +429,7 @@ async function awaitRead(context: ReconcileContext, pass: LivePass, step: StepOf
 function asksForRateLimited(context: ReconcileContext, pass: LivePass): boolean {
   const { forced } = context.inProcess;
   if (forced === undefined) return false;
+  // The view then also knows the reads that only status uses.
   context.stored.kind.show(pass);
   const reads = pass.view.rateLimitedBefore(forced.since);
   for (const read of reads) context.ask(pass.view.service, { read, since: forced.since }, 'edit');

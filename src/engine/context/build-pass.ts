@@ -23,8 +23,9 @@ import {
   goesFirst,
   readyIn,
 } from '../objects/stored.ts';
+import { RecordingView } from '../objects/in-process.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
-import type { ReconcileContext } from './context.ts';
+import type { LivePass, ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';
 import type { Closed, Accounts, OpenAccount } from '../account/accounts.ts';
 import type { Verdict } from '../kind/contract/step.ts';
@@ -32,12 +33,50 @@ import type { ServicePlace, Service } from '../ports.ts';
 import { adoptionWithin } from '../kind/planner/create.ts';
 import type { Lifecycle } from '../kind/planner/plan.ts';
 
-/** Builds the pass (the inputs of one decision) from the current state of the reconcile. */
-export function buildPass<Seen extends View>(
+/** With `look`, a reconcile only reads the service, and sends nothing. */
+type Purpose = 'act' | 'look';
+
+/**
+ * Builds the pass (the inputs of one decision) of an object whose account is open. If `to` is `look`, nothing may be
+ * deleted, so the kind decides as if the object were not being deleted. Failed reads are then hidden from the kind, so
+ * that it requests the reads again instead of reporting the failure.
+ */
+export function livePass(
+  context: ReconcileContext,
+  { opened, ...gathered }: Pick<Gathered, 'opened'> & Partial<Gathered>,
+  to: Purpose = 'act',
+): LivePass {
+  const view = new RecordingView(opened.service, context.inProcess.forced?.since);
+  const pass = buildPass(context, view, context.parts.accounts.view(opened), gathered);
+  if (to !== 'look') return pass;
+  view.problem = () => undefined;
+  return { ...pass, subject: { ...pass.subject, deleting: false } };
+}
+
+/** Builds the pass of an object whose account cannot be used, so that nothing of the service is shown. */
+export function barePass(context: ReconcileContext): Pass {
+  const { accounts, objects } = context.parts;
+  const account = accounts.viewWithout(objects.get(context.stored.account), context.memory);
+  return buildPass(context, nothingShown, account);
+}
+
+/**
+ * A view of the service in which no list was read yet, for a decision without reads. A kind treats an object as gone
+ * only after a read, so this view makes no object seem gone.
+ */
+const nothingShown: View = {
+  all: () => undefined,
+  one: () => undefined,
+  group: () => undefined,
+  problem: () => undefined,
+};
+
+/** Builds the pass from the current state of the reconcile, with this view of the service and of the account. */
+function buildPass<Seen extends View>(
   context: ReconcileContext,
   view: Seen,
   account: AccountView,
-  gathered: Omit<Gathered, 'opened'> = nothingGathered,
+  { referred, secrets, configMaps }: Partial<Omit<Gathered, 'opened'>> = {},
 ): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
   const { clock, accounts, key, settings } = parts;
@@ -55,9 +94,9 @@ export function buildPass<Seen extends View>(
     memory,
     account,
     view,
-    referred: (kind, name) => gathered.referred.get(`${kind}/${name}`),
-    secret: (name, field) => gathered.secrets.get(`${name}/${field}`),
-    configMap: (name, field) => gathered.configMaps.get(`${name}/${field}`),
+    referred: (kind, name) => referred?.get(`${kind}/${name}`),
+    secret: (name, field) => secrets?.get(`${name}/${field}`),
+    configMap: (name, field) => configMaps?.get(`${name}/${field}`),
     inAccount: (kind) => inAccount(parts, stored, kind),
     related: (kind, id) => claiming(parts, stored, kind, id).map((other) => relation(other)),
     ...(settings.powers !== undefined && { powers: settings.powers }),
@@ -114,13 +153,6 @@ export interface Gathered {
   readonly referred: ReadonlyMap<string, Referred>;
 }
 
-/** Empty maps, for a decision that needs no Secrets, ConfigMaps or referred objects. */
-const nothingGathered = {
-  secrets: new Map<string, never>(),
-  configMaps: new Map<string, never>(),
-  referred: new Map<string, never>(),
-} as const;
-
 /**
  * Something that an object needs is missing or cannot be used yet. `verdict` says what. Without a verdict, status does
  * not mention the problem, and the object is reconciled again later.
@@ -134,11 +166,7 @@ interface Unready {
  * ConfigMaps, and only those referred objects that still exist. If `to` is `look`, for a reconcile that only reads the
  * service, only a missing account counts as missing.
  */
-export async function gather(
-  stored: Stored,
-  parts: EngineParts,
-  to: 'act' | 'look' = 'act',
-): Promise<Gathered | Unready> {
+export async function gather(stored: Stored, parts: EngineParts, to: Purpose = 'act'): Promise<Gathered | Unready> {
   const isLeaving = stored.object.metadata.deletionTimestamp !== undefined;
   const mayLack = isLeaving || to === 'look';
   const { references = [], ...texts } = stored.needs;
