@@ -16,7 +16,7 @@ import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.t
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
 import type { Credential, Passage } from '../credential.ts';
 import type { Seen } from '../wire/transport.ts';
-import { failed, fullList, hairMs, type Listed, merged, nothing, PolledList, withGroups } from './polled-list.ts';
+import { failed, type FailedList, fullList, type Listed, nothing, PolledList } from './polled-list.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -79,10 +79,7 @@ export class Mirror {
   want(read: Read, since: number, urgency: 'edit' | 'wait'): void {
     if (this.#closed) return;
     const polled = this.#polled(read);
-    polled.usedAt = Math.max(this.#now(), since);
-    if (urgency === 'edit' || !polled.isWanted) polled.urgency = urgency;
-    polled.wantedSince = Math.max(polled.wantedSince, since);
-    polled.raise(polled.urgency);
+    polled.want(since, urgency, this.#now());
     this.#arm(polled);
   }
 
@@ -211,7 +208,7 @@ export class Mirror {
         if (begunAt !== undefined) return undefined;
         if (!polled.isPolled && !polled.isWanted) return 'no Kubernetes object needs this list any more';
         begunAt = this.#now();
-        polled.noteList(begunAt);
+        polled.begun(begunAt);
         return undefined;
       },
     };
@@ -240,10 +237,13 @@ export class Mirror {
       this.#arm(polled);
       return;
     }
-    const { changed, problem } = listed.complete
-      ? { changed: this.#took(polled, begunAt ?? this.#now(), listed), problem: undefined }
-      : { changed: none, problem: this.#failed(polled, listed) };
-    polled.pages = Math.max(listed.pages, 1);
+    let changed = none;
+    if (listed.complete) {
+      const at = begunAt ?? this.#now();
+      changed = polled.took(listed, at);
+      polled.pollAt = this.#schedule.nextAt(polled, at);
+    } else polled.failed(listed, this.#now(), this.#againAt(polled, listed));
+    const { problem } = polled;
     const collection = collectionOf(polled.read.key);
     this.#around.metrics.count('apphosting_mirror_lists_total', { collection, result: problem?.why ?? 'complete' });
     this.#schedule.plan(polled);
@@ -251,35 +251,14 @@ export class Mirror {
     this.#around.onList(polled.read.key, changed, problem);
   }
 
-  #took(
-    polled: PolledList,
-    begunAt: number,
-    listed: Extract<Listed<unknown>, { complete: true }>,
-  ): ReadonlySet<string> {
-    const before = polled.snapshot?.items;
-    const found = listed.items ?? before ?? new Map<string, unknown>();
-    const { items, changed: ids } = merged(before, found, polled.read.moving ?? []);
-    const changed = withGroups(ids, polled.read, [before, items]);
-    polled.digest = listed.digest;
-    polled.snapshot = { items, begunAt: begunAt - hairMs, dateMs: listed.dateMs };
-    polled.problem = undefined;
-    polled.failures = 0;
-    polled.notBefore = Number.NEGATIVE_INFINITY;
-    polled.pollAt = this.#schedule.nextAt(polled, begunAt);
-    return changed;
-  }
-
-  #failed(polled: PolledList, listed: Extract<Listed<unknown>, { complete: false }>): ReadProblem {
+  /** Returns the monotonic time at which a list may be read again after a read that failed. */
+  #againAt({ failures }: PolledList, { why, retryAfterMs = 0 }: FailedList): number {
+    const { credential, entropy, pollMs } = this.#around;
     const now = this.#now();
-    polled.failures += 1;
-    const longestMs = Math.max(this.#around.pollMs, 5000);
-    const backoffMs = jittered(growingMs(polled.failures - 1, { firstMs: 1000, longestMs }), this.#around.entropy);
-    const held =
-      listed.why === 'unauthorized' || listed.why === 'throttled' ? this.#around.credential.heldUntil() : undefined;
-    polled.notBefore = Math.max(held ?? now + backoffMs, now + Math.min(listed.retryAfterMs ?? 0, longestMs));
-    polled.pollAt = Math.max(polled.pollAt, polled.notBefore);
-    polled.problem = { why: listed.why, message: listed.message, at: now };
-    return polled.problem;
+    const longestMs = Math.max(pollMs, 5000);
+    const backoffMs = jittered(growingMs(failures, { firstMs: 1000, longestMs }), entropy);
+    const heldUntil = why === 'unauthorized' || why === 'throttled' ? credential.heldUntil() : undefined;
+    return Math.max(heldUntil ?? now + backoffMs, now + Math.min(retryAfterMs, longestMs));
   }
 
   /**
@@ -295,11 +274,7 @@ export class Mirror {
         polled.problem ??= { why: 'unauthorized', message: 'the service does not accept the token', at: this.#now() };
         if (!polled.isUnderWay) this.#around.onList(polled.read.key, none, polled.problem);
       } else {
-        if (polled.problem?.why === 'unauthorized') {
-          polled.notBefore = Number.NEGATIVE_INFINITY;
-          polled.pollAt = Number.NEGATIVE_INFINITY;
-          if (polled.dueAt === Number.POSITIVE_INFINITY) polled.problem = undefined;
-        }
+        polled.tokenAccepted();
         this.#arm(polled);
       }
     }

@@ -37,17 +37,9 @@ export class PolledList {
   planned = 0;
   /** How many reads of the list have failed since the last complete read. */
   failures = 0;
-  wantedSince = Number.NEGATIVE_INFINITY;
   /** The greatest urgency of the Kubernetes objects that wait for a newer list. */
   urgency: 'edit' | 'wait' = 'edit';
   pollAt = Number.NEGATIVE_INFINITY;
-  /** The monotonic time before which the list must not be read, even if a Kubernetes object waits for it. */
-  notBefore = Number.NEGATIVE_INFINITY;
-  /**
-   * `at` is the time at which the last read of the list began. `streak` counts the reads in a row that each began less
-   * than 4 seconds after the read before. A longer gap sets `streak` to 0.
-   */
-  newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
   usedAt: number;
   /**
    * The interval that specs set for a rate-limited read, in ms. Undefined for other reads, and while no Kubernetes object uses
@@ -67,6 +59,14 @@ export class PolledList {
   /** Makes the waiting request for this list more urgent. Does nothing if no request waits. */
   raise: (urgency: 'edit' | 'wait') => void = nothing;
   cancelTimer = nothing;
+  #wantedSince = Number.NEGATIVE_INFINITY;
+  /** The monotonic time before which the list must not be read, even if a Kubernetes object waits for it. */
+  #notBefore = Number.NEGATIVE_INFINITY;
+  /**
+   * `at` is the time at which the last read of the list began. `streak` counts the reads in a row that each began less
+   * than 4 seconds after the read before. A longer gap sets `streak` to 0.
+   */
+  #newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
 
   constructor(read: Read, now: number) {
     this.read = read;
@@ -83,7 +83,7 @@ export class PolledList {
 
   /** True while a Kubernetes object waits for a list that is newer than the snapshot. */
   get isWanted(): boolean {
-    return this.wantedSince > (this.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
+    return this.#wantedSince > (this.snapshot?.begunAt ?? Number.NEGATIVE_INFINITY);
   }
 
   /** True while an item of the list is in transition, such as an environment that is being deployed. */
@@ -102,53 +102,91 @@ export class PolledList {
 
   /** The monotonic time at which the list should be read next; infinite when no Kubernetes object needs the list. */
   get dueAt(): number {
-    const { at, streak } = this.newest;
+    const { at, streak } = this.#newest;
     // If Kubernetes objects ask for a newer read again and again, the list is read at once, then one second later, and after that
     // every two seconds.
     const gapEnd = at + growingMs(streak, { firstMs: firstGapMs, longestMs: longestGapMs });
     const polled = this.isPolled ? this.pollAt : Number.POSITIVE_INFINITY;
-    const wanted = this.isWanted ? Math.max(this.wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
-    return Math.max(Math.min(polled, wanted), this.notBefore);
+    const wanted = this.isWanted ? Math.max(this.#wantedSince + hairMs, gapEnd) : Number.POSITIVE_INFINITY;
+    return Math.max(Math.min(polled, wanted), this.#notBefore);
+  }
+
+  /** Remembers that a Kubernetes object waits for a read of the list that begins after `since`. */
+  want(since: number, urgency: 'edit' | 'wait', now: number): void {
+    this.usedAt = Math.max(now, since);
+    if (urgency === 'edit' || !this.isWanted) this.urgency = urgency;
+    this.#wantedSince = Math.max(this.#wantedSince, since);
+    this.raise(this.urgency);
   }
 
   /** Remembers that a read of the list begins now. */
-  noteList(now: number): void {
-    const { at, streak } = this.newest;
-    this.newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
+  begun(now: number): void {
+    const { at, streak } = this.#newest;
+    this.#newest = { at: now, streak: now - at < calmAfterMs ? streak + 1 : 0 };
+  }
+
+  /**
+   * Replaces the snapshot by a list whose read began at `begunAt`. Returns the ids of the items that changed, and of their groups.
+   */
+  took({ items: found, digest, pages, dateMs }: CompleteList<unknown>, begunAt: number): ReadonlySet<string> {
+    const before = this.snapshot?.items;
+    const { items, changed } = merged(before, found ?? before ?? new Map<string, unknown>(), this.read.moving ?? []);
+    this.digest = digest;
+    this.pages = pages;
+    this.snapshot = { items, begunAt: begunAt - hairMs, dateMs };
+    this.problem = undefined;
+    this.failures = 0;
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    return withGroups(changed, this.read, [before, items]);
+  }
+
+  /** Remembers that a read of the list failed. The list is read again at `againAt` at the earliest. */
+  failed({ why, message, pages }: FailedList, now: number, againAt: number): void {
+    this.failures += 1;
+    this.pages = pages;
+    this.#notBefore = againAt;
+    this.pollAt = Math.max(this.pollAt, againAt);
+    this.problem = { why, message, at: now };
+  }
+
+  /** If the list had failed because of the token, makes it due at once: the service accepts the token again. */
+  tokenAccepted(): void {
+    if (this.problem?.why !== 'unauthorized') return;
+    this.#notBefore = Number.NEGATIVE_INFINITY;
+    this.pollAt = Number.NEGATIVE_INFINITY;
+    if (this.dueAt === Number.POSITIVE_INFINITY) this.problem = undefined;
   }
 }
 
 const mostPages = 1000;
 
 /** The result of reading a list: all items, or the reason why the list could not be read. */
-export type Listed<Item> =
-  | {
-      readonly complete: true;
-      /**
-       * All items by their ids. Undefined when all pages are the same, byte for byte, as at the last complete read:
-       * then they are not parsed again.
-       */
-      readonly items: ReadonlyMap<string, Item> | undefined;
-      /** A hash of all pages of the list. Two lists with equal pages have the same hash. */
-      readonly digest: string;
-      readonly pages: number;
-      readonly dateMs: number | undefined;
-    }
-  | {
-      readonly complete: false;
-      readonly why: ReadProblem['why'];
-      readonly message: string;
-      readonly pages: number;
-      readonly retryAfterMs: number | undefined;
-    };
+export type Listed<Item> = CompleteList<Item> | FailedList;
+
+interface CompleteList<Item> {
+  readonly complete: true;
+  /**
+   * All items by their ids. Undefined when all pages are the same, byte for byte, as at the last complete read: then they are not
+   * parsed again.
+   */
+  readonly items: ReadonlyMap<string, Item> | undefined;
+  /** A hash of all pages of the list. Two lists with equal pages have the same hash. */
+  readonly digest: string;
+  readonly pages: number;
+  readonly dateMs: number | undefined;
+}
+
+/** The reason why a list could not be read. */
+export interface FailedList {
+  readonly complete: false;
+  readonly why: ReadProblem['why'];
+  readonly message: string;
+  readonly pages: number;
+  readonly retryAfterMs: number | undefined;
+}
 
 /** Builds the result for a list that could not be read. `pages` is the number of pages that were requested. */
-export function failed(
-  why: ReadProblem['why'],
-  message: string,
-  pages: number,
-  retryAfterMs?: number,
-): Listed<never> & { readonly complete: false } {
+export function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): FailedList {
   return { complete: false, why, message, pages, retryAfterMs };
 }
 
