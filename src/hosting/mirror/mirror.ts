@@ -160,7 +160,7 @@ export class Mirror {
     else {
       // Drop the moment that was reserved before the pause for sending this read. Otherwise all reads whose moments
       // pass during the pause would be sent together when it ends.
-      polled.place = undefined;
+      polled.reservedAt = undefined;
       if (polled.dueAt < heldUntil) this.#tellHeld(polled);
     }
     const due = Math.max(polled.dueAt, heldUntil ?? now);
@@ -192,7 +192,7 @@ export class Mirror {
 
   async #list(polled: PolledList): Promise<void> {
     polled.isUnderWay = true;
-    polled.place = undefined;
+    polled.reservedAt = undefined;
     let begunAt: number | undefined;
     const passage: Passage = {
       get urgency() {
@@ -314,7 +314,7 @@ class Schedule {
   join(polled: PolledList): void {
     this.plan(polled);
     if (polled.read.pace !== 'rateLimited') return;
-    this.#wish(polled, wishMs(polled));
+    if (polled.weight === 0) this.#wish(polled, 1);
     this.#around.credential.rateLimited.count(polled, polled.isBusy);
     if (polled.pollAt === Number.NEGATIVE_INFINITY) polled.pollAt = this.#firstAt(polled);
   }
@@ -322,14 +322,15 @@ class Schedule {
   /** Removes a list from the schedule when no Kubernetes object uses it any more. */
   leave(polled: PolledList): void {
     this.#count(polled, 0);
-    this.#wish(polled, undefined);
+    if (polled.weight > 0) this.#wish(polled, -1);
     this.#around.credential.rateLimited.leave(polled);
   }
 
   /** Sets a new interval for a rate-limited read, because a spec changed. */
   change(polled: PolledList, read: Read): void {
+    if (polled.weight > 0) this.#wish(polled, -1);
     polled.read = read;
-    if (polled.wishMs !== undefined) this.#wish(polled, wishMs(polled));
+    if (polled.weight > 0) this.#wish(polled, 1);
     polled.pollAt = this.#firstAt(polled);
   }
 
@@ -362,8 +363,8 @@ class Schedule {
   putOff(polled: PolledList, now: number): void {
     if (polled.read.pace !== 'rateLimited' || polled.isWanted || polled.dueAt > now) return;
     const { rateLimited, budget } = this.#around.credential;
-    polled.place ??= inGroup(rateLimited.place(now, budget.fullPerSecond()));
-    polled.pollAt = Math.max(polled.pollAt, polled.place);
+    polled.reservedAt ??= inGroup(rateLimited.place(now, budget.fullPerSecond()));
+    polled.pollAt = Math.max(polled.pollAt, polled.reservedAt);
   }
 
   /**
@@ -411,16 +412,12 @@ class Schedule {
     return Math.max(polled.read.rateLimitedMs ?? 0, allowedMs);
   }
 
-  #wish(polled: PolledList, wish: number | undefined): void {
-    const add = (ms: number | undefined, reads: 1 | -1): void => {
-      if (ms === undefined) return;
-      const count = (this.#wishes.get(ms) ?? 0) + reads;
-      if (count === 0) this.#wishes.delete(ms);
-      else this.#wishes.set(ms, count);
-    };
-    add(polled.wishMs, -1);
-    add(wish, 1);
-    polled.wishMs = wish;
+  /** Adds a rate-limited read to those with its interval, or removes it. An interval counts as at least one second. */
+  #wish({ read }: PolledList, reads: 1 | -1): void {
+    const ms = Math.max(read.rateLimitedMs ?? 0, 1_000);
+    const count = (this.#wishes.get(ms) ?? 0) + reads;
+    if (count === 0) this.#wishes.delete(ms);
+    else this.#wishes.set(ms, count);
   }
 
   #count(polled: PolledList, perSecond: number): void {
@@ -428,11 +425,6 @@ class Schedule {
     this.#around.credential.budget.plan(perSecond - polled.planned);
     polled.planned = perSecond;
   }
-}
-
-/** Returns the interval that is set for a rate-limited read, in ms, but at least one second. */
-function wishMs({ read }: PolledList): number {
-  return Math.max(read.rateLimitedMs ?? 0, 1_000);
 }
 
 /** Rounds the time of a poll up to a whole quarter of a second. */

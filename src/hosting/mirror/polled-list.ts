@@ -39,13 +39,10 @@ export class PolledList {
   failures = 0;
   /** The greatest urgency of the Kubernetes objects that wait for a newer list. */
   urgency: 'edit' | 'wait' = 'edit';
+  /** The monotonic time of the next poll. A Kubernetes object that waits for the list does not wait for this time. */
   pollAt = Number.NEGATIVE_INFINITY;
+  /** The monotonic time at which a Kubernetes object last used the list. An unused list is forgotten after a while. */
   usedAt: number;
-  /**
-   * The interval that specs set for a rate-limited read, in ms. Undefined for other reads, and while no Kubernetes object uses
-   * the read.
-   */
-  wishMs: number | undefined;
   /**
    * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight may be
    * repeated four times as often, but never more often than its own interval allows. The weight is 0 while no Kubernetes object
@@ -53,7 +50,7 @@ export class PolledList {
    */
   weight = 0;
   /** The moment that is reserved for a rate-limited read, as a monotonic time. Undefined while no moment is reserved. */
-  place: number | undefined;
+  reservedAt: number | undefined;
   /** True while the list is being read. This includes the time in which its requests wait for the request budget. */
   isUnderWay = false;
   /** Makes the waiting request for this list more urgent. Does nothing if no request waits. */
