@@ -39,7 +39,6 @@ const foreignStatusMs = 1_000;
 /** Turns events of Kubernetes and of the service into reconciles, and connects the parts of the engine. */
 export class Engine {
   readonly #parts: EngineParts;
-  readonly #queue: WorkQueue;
   readonly #reconciler: Reconciler;
   /**
    * The resourceVersion of the operator's last write of each object, by uid, until the watch has delivered that write.
@@ -48,45 +47,39 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  /** The objects that wait for an id until another object no longer claims it, by the index key of that id. */
-  readonly #awaitingClaims = new Map<string, Set<string>>();
-  readonly #gate: AccountGate;
   #takeOverEndsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
     const { clock, metrics } = options;
-    this.#queue = new WorkQueue({
+    const queue = new WorkQueue({
       ...options,
       onTaken: (ms) => metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000),
       placeOf: (key) => this.#placeOf(key),
       isBusy: (account) => this.#isBusy(account),
     });
+    const accounts = new Accounts(
+      options,
+      (event) => this.#listed(event),
+      (service) => this.#parts.gate.toldToSlowDown(service),
+    );
     const objects = new ObjectIndex(options.kinds, options.operatorNamespace);
+    const subscriptions = new Subscriptions();
+    const inProcessStates = new InProcessStates(clock);
+    const around = { ...options, queue, objects, accounts, subscriptions, inProcessStates };
     this.#parts = {
-      ...options,
-      objects,
+      ...around,
+      gate: new AccountGate(around),
       openCreates: new OpenCreates(objects, clock, options.settings.horizonMs),
       locks: new ExclusiveLocks(),
-      accounts: new Accounts(
-        options,
-        (event) => this.#listed(event),
-        (service) => this.#gate.toldToSlowDown(service),
-      ),
-      subscriptions: new Subscriptions(),
-      inProcessStates: new InProcessStates(clock),
+      awaitingClaims: new Map(),
       wrote: (stored) => this.#wrote(stored),
-      awaitClaim: (claim, objectKey) => this.#awaitClaim(claim, objectKey),
       takeOverEndsAt: () => this.#takeOverEndsAt,
-      concluded: (stored, verdict) => this.#gate.concluded(stored, verdict),
       calling: (account) => this.#calling(account),
-      isCrowded: (account) => this.#queue.waits(account),
       away: (wait) => this.#workers.away(wait),
     };
-    this.#gate = new AccountGate({ ...this.#parts, queue: this.#queue, wake: (name) => this.#wake(name) });
     this.#reconciler = new Reconciler(this.#parts);
     this.#workers = new Workers({
-      ...options,
-      queue: this.#queue,
+      ...around,
       reconcile: (key) => this.#reconciler.reconcile(key),
       sayFailed: (key, error) => this.#reconciler.sayFailed(key, error),
       urgencyOf: (key) => this.#urgencyOf(key),
@@ -124,9 +117,10 @@ export class Engine {
    * allow or forbid the namespace.
    */
   namespaceChanged(namespace: string): void {
-    for (const stored of this.#parts.objects.values()) {
+    const { objects, queue } = this.#parts;
+    for (const stored of objects.values()) {
       const isShared = stored.account !== stored.key && partsOfKey(stored.account).namespace === '';
-      if (isShared && stored.object.metadata.namespace === namespace) this.#queue.enqueue(stored.key, urgencies.change);
+      if (isShared && stored.object.metadata.namespace === namespace) queue.enqueue(stored.key, urgencies.change);
     }
   }
 
@@ -142,11 +136,11 @@ export class Engine {
   /** Enqueues the given keys, except those that are not keys of the operator's objects. */
   again(keys: readonly string[]): void {
     for (const key of keys)
-      if (this.#parts.objects.get(key) !== undefined) this.#queue.enqueue(key, this.#urgencyOf(key));
+      if (this.#parts.objects.get(key) !== undefined) this.#parts.queue.enqueue(key, this.#urgencyOf(key));
   }
 
   get depth(): number {
-    return this.#queue.depth;
+    return this.#parts.queue.depth;
   }
 
   /**
@@ -156,7 +150,7 @@ export class Engine {
   rewound(): void {
     this.#written.clear();
     this.takeOver(this.#parts.settings.horizonMs);
-    for (const stored of this.#parts.objects.values()) this.#queue.enqueue(stored.key, urgencies.change);
+    for (const stored of this.#parts.objects.values()) this.#parts.queue.enqueue(stored.key, urgencies.change);
   }
 
   /** Returns why the process should be restarted; undefined while every reconcile ends in time. */
@@ -175,7 +169,7 @@ export class Engine {
 
   /** Stops taking keys from the queue, waits for the running reconciles, and closes the connections to the service. */
   async stop(): Promise<void> {
-    this.#queue.close();
+    this.#parts.queue.close();
     await this.#workers.ended();
     await this.#parts.accounts.closeAll();
   }
@@ -202,7 +196,7 @@ export class Engine {
     const isWish = isWished(object, before);
     // After the operator's own status write the object need not be reconciled.
     if (own === undefined || isWish)
-      this.#queue.enqueue(key, urgencyOfChange(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
+      this.#parts.queue.enqueue(key, urgencyOfChange(object, before, initial), isWish || initial ? 0 : foreignStatusMs);
     this.#recount(before, stored);
     this.#wakeBlocked((before?.indexKeys ?? []).filter((name) => !stored.indexKeys.includes(name)));
     for (const name of stored.indexKeys)
@@ -218,7 +212,7 @@ export class Engine {
     this.#parts.subscriptions.drop(key);
     this.#parts.inProcessStates.forget(object.metadata.uid);
     this.#written.delete(object.metadata.uid);
-    this.#queue.drop(key);
+    this.#parts.queue.drop(key);
     this.#workers.went(key);
     this.#wake(indexKey.object(object.kind, object.metadata.namespace, object.metadata.name));
     if (stored === undefined) return;
@@ -227,7 +221,7 @@ export class Engine {
     this.#wakeBlocked(stored.indexKeys);
     if (stored.kind.life === 'account') {
       void this.#parts.accounts.forget(key);
-      this.#wake(indexKey.account(key));
+      this.#parts.gate.wakeUsers(key);
     } else this.#recount(stored, undefined);
   }
 
@@ -238,7 +232,7 @@ export class Engine {
   #recount(before: Stored | undefined, now: Stored | undefined): void {
     const [was, is] = [countGroupOf(before), countGroupOf(now)];
     const { kind, account = '' } = now ?? before ?? {};
-    if (kind?.life !== 'account' && was !== is) this.#gate.recount(account, [was, is]);
+    if (kind?.life !== 'account' && was !== is) this.#parts.gate.recount(account, [was, is]);
   }
 
   /**
@@ -248,7 +242,7 @@ export class Engine {
   #wakeBlocked(indexKeys: readonly string[]): void {
     for (const key of indexKeys.map(referredKey)) {
       if (key !== undefined && this.#parts.objects.get(key)?.object.metadata.deletionTimestamp !== undefined)
-        this.#queue.enqueue(key, urgencies.deletion);
+        this.#parts.queue.enqueue(key, urgencies.deletion);
     }
   }
 
@@ -269,7 +263,7 @@ export class Engine {
       const left = (this.#calls.get(account) ?? 1) - 1;
       if (left > 0) this.#calls.set(account, left);
       else this.#calls.delete(account);
-      this.#queue.resume();
+      this.#parts.queue.resume();
     };
   }
 
@@ -286,13 +280,13 @@ export class Engine {
   }
 
   #listed(event: Parameters<ListListener>[0]): void {
-    if (event.problem === undefined) this.#gate.listed(event.service, event.key);
+    if (event.problem === undefined) this.#parts.gate.listed(event.service, event.key);
     const { objects, hasRecovered } = this.#parts.subscriptions.listed(event);
     for (const key of objects) {
       const uid = this.#parts.objects.get(key)?.object.metadata.uid;
       if (hasRecovered && uid !== undefined)
         this.#parts.inProcessStates.of(uid).recovered(this.#parts.clock.monotonic());
-      this.#queue.enqueue(key, this.#urgencyOf(key));
+      this.#parts.queue.enqueue(key, this.#urgencyOf(key));
     }
   }
 
@@ -306,15 +300,11 @@ export class Engine {
     return isNew && stored.object.metadata.deletionTimestamp === undefined ? urgencies.begun : urgencies.change;
   }
 
-  #awaitClaim(claim: string, key: string): void {
-    const waiting = this.#awaitingClaims.get(claim) ?? new Set<string>();
-    this.#awaitingClaims.set(claim, waiting.add(key));
-  }
-
   #wake(name: string): void {
-    for (const { key } of this.#parts.objects.indexedBy(name)) this.#queue.enqueue(key, urgencies.change);
-    const waiting = this.#awaitingClaims.get(name) ?? [];
-    this.#awaitingClaims.delete(name);
+    const { objects, queue, awaitingClaims } = this.#parts;
+    for (const { key } of objects.indexedBy(name)) queue.enqueue(key, urgencies.change);
+    const waiting = awaitingClaims.get(name) ?? [];
+    awaitingClaims.delete(name);
     this.again([...waiting]);
   }
 
@@ -322,7 +312,7 @@ export class Engine {
     const { metadata } = stored.object;
     const token = reconcileToken(stored.object);
     const inProcess = this.#parts.inProcessStates.of(metadata.uid);
-    if (stored.kind.life === 'account') this.#gate.noteAccepted(stored);
+    if (stored.kind.life === 'account') this.#parts.gate.noteAccepted(stored);
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {
       inProcess.forced = { token, since: this.#parts.clock.monotonic() };

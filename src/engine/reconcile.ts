@@ -181,7 +181,7 @@ export class Reconciler {
     const gathered = await gather(account, this.#parts);
     const verdict = 'verdict' in gathered ? gathered.verdict : undefined;
     const message = 'the account is paused and was never Ready before';
-    this.#parts.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
+    this.#parts.gate.concluded(account, verdict ?? { is: 'wait', reason: 'Paused', message });
   }
 
   /**

@@ -52,24 +52,15 @@ const passing: ReadonlySet<string> = new Set<Reason>([
 ]);
 
 /**
- * The engine's options, and what it knows between reconciles: the objects, the accounts, which lists each object uses,
- * and what this process remembers of each object.
+ * The engine's options, its work queue, and what it knows between reconciles: the objects, the accounts, which lists
+ * each object uses, and what this process remembers of each object.
  */
 export interface AccountParts extends EngineOptions {
+  readonly queue: WorkQueue;
   readonly objects: ObjectIndex;
   readonly accounts: Accounts;
   readonly subscriptions: Subscriptions;
   readonly inProcessStates: InProcessStates;
-}
-
-/**
- * What `AccountGate` needs: the parts of the engine that know the accounts, the work queue, and a function that
- * enqueues objects.
- */
-interface GateParts extends AccountParts {
-  readonly queue: Pick<WorkQueue, 'enqueue'>;
-  /** Enqueues every object that is indexed under this index key. */
-  readonly wake: (name: string) => void;
 }
 
 /**
@@ -92,15 +83,21 @@ const toleratedShare = 0.05;
  * Why: docs/design/absence-and-visibility.md#freeze-the-account-when-too-many-objects-are-missing-at-once
  */
 export class AccountGate {
-  readonly #parts: GateParts;
+  readonly #parts: AccountParts;
   /**
    * Keys of the resources whose missing objects the account's owner has accepted as gone. A key is removed when a list
    * contains the object again.
    */
   readonly #accepted = new Set<string>();
 
-  constructor(parts: GateParts) {
+  constructor(parts: AccountParts) {
     this.#parts = parts;
+  }
+
+  /** Enqueues every resource that uses an account. */
+  wakeUsers(account: string): void {
+    const { objects, queue } = this.#parts;
+    for (const { key } of objects.indexedBy(indexKey.account(account))) queue.enqueue(key, urgencies.change);
   }
 
   /**
@@ -135,7 +132,7 @@ export class AccountGate {
    * list: nothing may then be created or deleted in it. Ends the freeze when the list contains the objects again.
    */
   listed(service: Service, key: string): void {
-    const { accounts, subscriptions, queue, wake } = this.#parts;
+    const { accounts, subscriptions, queue } = this.#parts;
     const users = subscriptions.usersOf(service, key);
     const account = accounts.accountWith(service);
     const opened = account === undefined ? undefined : accounts.opened(account);
@@ -155,7 +152,7 @@ export class AccountGate {
     else opened.missing.delete(key);
     if (whyFrozen(opened) === before) return;
     queue.enqueue(account, urgencies.change);
-    wake(indexKey.account(account));
+    this.wakeUsers(account);
   }
 
   /**
@@ -199,7 +196,7 @@ export class AccountGate {
     if (opened.missing.size === 0) return;
     for (const key of [...opened.missing.values()].flat()) this.#accepted.add(key);
     opened.missing.clear();
-    this.#parts.wake(indexKey.account(stored.key));
+    this.wakeUsers(stored.key);
   }
 
   /**
@@ -207,10 +204,10 @@ export class AccountGate {
    * reconciled.
    */
   concluded(stored: Stored, verdict: Verdict): void {
-    const { accounts, queue, settings, wake } = this.#parts;
+    const { accounts, queue, settings } = this.#parts;
     const opened = accounts.opened(stored.key);
     if (opened === undefined) {
-      wake(indexKey.account(stored.key));
+      this.wakeUsers(stored.key);
       return;
     }
     const { admission: before, service, spec } = opened;
@@ -220,7 +217,7 @@ export class AccountGate {
     const admitted = verdict.is === 'ready' || (isKnown && passing.has(verdict.reason ?? 'InSync'));
     const rules = JSON.stringify([spec.lifecycle, spec.allowedNamespaces]);
     opened.admission = { admitted, message: verdict.message ?? '', rules };
-    if (before?.admitted !== admitted || before.rules !== rules) wake(indexKey.account(stored.key));
+    if (before?.admitted !== admitted || before.rules !== rules) this.wakeUsers(stored.key);
     const { slowedMs } = accounts.slowdown(opened);
     if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
     const suspiciousMs = settings.horizonMs + 2 * service.health().pollIntervalMs;

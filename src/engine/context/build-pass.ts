@@ -79,7 +79,7 @@ function buildPass<Seen extends View>(
   { referred, secrets, configMaps }: Partial<Omit<Gathered, 'opened'>> = {},
 ): Pass & { readonly view: Seen } {
   const { parts, stored, inProcess, memory } = context;
-  const { clock, accounts, key, settings } = parts;
+  const { awaitingClaims, clock, accounts, key, settings } = parts;
   const now = momentOf(clock);
   const cluster = parts.serverDate?.();
   // `newSince` is the time at which this process first saw the object. From it the kind concludes that no create call
@@ -103,7 +103,9 @@ function buildPass<Seen extends View>(
     ...(cluster !== undefined && { clusterMs: cluster.dateMs + now.monotonic - cluster.seenAt }),
     claimant: (id) => {
       const other = claimantOf(parts, stored, id);
-      if (other?.goesFirst === true) parts.awaitClaim(indexKey.claim(stored.kind.kind, id), stored.key);
+      const claim = indexKey.claim(stored.kind.kind, id);
+      if (other?.goesFirst === true)
+        awaitingClaims.set(claim, (awaitingClaims.get(claim) ?? new Set()).add(stored.key));
       return other;
     },
     shown: (text) => context.redacted(text),

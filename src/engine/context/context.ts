@@ -302,7 +302,7 @@ export class ReconcileContext {
     for (const { note, ...notice } of showing?.notices ?? []) {
       parts.events.record({ regarding: this.object, action: 'Observe', ...notice, note: this.redacted(note) });
     }
-    if (kind.life === 'account') parts.concluded(stored, verdict);
+    if (kind.life === 'account') parts.gate.concluded(stored, verdict);
     // Reconcile a finished one-time request once more, only to end the polling for it.
     if (kind.finished?.(facts) === true) return { is: 'settled', againInMs: 1 };
     return { is: 'settled', againInMs: this.#againInMs(verdict) };
@@ -332,7 +332,7 @@ export class ReconcileContext {
    */
   #mayWait(): boolean {
     const { inProcess, memory, parts, stored } = this;
-    if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.isCrowded(stored.account)) return false;
+    if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.queue.waits(stored.account)) return false;
     if (!sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} })) return false;
     const now = parts.clock.monotonic();
     inProcess.newsSince ??= now;
