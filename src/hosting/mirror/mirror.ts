@@ -134,7 +134,7 @@ export class Mirror {
       if (known.read.rateLimitedMs !== read.rateLimitedMs) this.#schedule.change(known, read);
       return known;
     }
-    const polled = new PolledList(read, this.#now());
+    const polled = new PolledList(read);
     this.#lists.set(read.key, polled);
     return polled;
   }
@@ -267,7 +267,6 @@ export class Mirror {
    * token.
    */
   #tokenChanged(): void {
-    if (this.#closed) return;
     const refused = this.#around.credential.unauthorizedSince !== undefined;
     for (const polled of this.#lists.values()) {
       if (refused) {

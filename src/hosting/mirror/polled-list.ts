@@ -42,7 +42,7 @@ export class PolledList {
   /** The monotonic time of the next poll. A Kubernetes object that waits for the list does not wait for this time. */
   pollAt = Number.NEGATIVE_INFINITY;
   /** The monotonic time at which a Kubernetes object last used the list. An unused list is forgotten after a while. */
-  usedAt: number;
+  usedAt = Number.NEGATIVE_INFINITY;
   /**
    * The weight of a rate-limited read. Such reads share a part of the request budget: a read with four times the weight may be
    * repeated four times as often, but never more often than its own interval allows. The weight is 0 while no Kubernetes object
@@ -65,9 +65,8 @@ export class PolledList {
    */
   #newest = { at: Number.NEGATIVE_INFINITY, streak: 0 };
 
-  constructor(read: Read, now: number) {
+  constructor(read: Read) {
     this.read = read;
-    this.usedAt = now;
   }
 
   /**
