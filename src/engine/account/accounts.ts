@@ -31,7 +31,10 @@ interface Admission {
   readonly rules: string;
 }
 
-/** An account with an open connection to the service. */
+/**
+ * An account with an open connection to the service. While the connection stays open, `Accounts` changes `spec` and
+ * `lastTokenUntil`, and `gate.ts` changes `admission` and the fields after it.
+ */
 export interface OpenAccount {
   readonly service: Service;
   /**
@@ -40,13 +43,13 @@ export interface OpenAccount {
    */
   readonly dangerous: Service | Closed | undefined;
   readonly fingerprint: string;
-  readonly spec: AccountSpec;
   readonly scope: 'Namespaced' | 'Cluster';
+  spec: AccountSpec;
   /**
    * Monotonic time until which the account's token may still be used, for deletions only. Set when the Secret was
    * deleted before the account.
    */
-  readonly lastTokenUntil: number | undefined;
+  lastTokenUntil: number | undefined;
   /** The result of the account's own last reconcile; undefined before the first. */
   admission: Admission | undefined;
   /**
@@ -97,10 +100,9 @@ export class Accounts {
     return this.#opened.get(key);
   }
 
-  /** Returns the key of the account to which this connection belongs. */
-  accountWith(service: Service): string | undefined {
-    for (const [key, opened] of this.#opened) if (servicesOf(opened).includes(service)) return key;
-    return undefined;
+  /** Returns the account to which this connection belongs, with its key. */
+  accountWith(service: Service): readonly [string, OpenAccount] | undefined {
+    return [...this.#opened].find(([, opened]) => servicesOf(opened).includes(service));
   }
 
   allOpened(): Iterable<readonly [string, OpenAccount]> {
@@ -137,7 +139,9 @@ export class Accounts {
     const known = this.#opened.get(stored.key);
     const spec = specOf(stored);
     if (known !== undefined && known.fingerprint === fingerprint) {
-      return Object.assign(known, { spec, lastTokenUntil: lastToken?.until });
+      known.spec = spec;
+      known.lastTokenUntil = lastToken?.until;
+      return known;
     }
     // Open the new connection before closing the old one. If both use the same token, the new connection takes over a
     // pause that the service asked for. Once no connection with the token is open, the pause is forgotten.

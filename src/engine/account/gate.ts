@@ -121,7 +121,7 @@ export class AccountGate {
    */
   toldToSlowDown(service: Service): void {
     const { accounts, objects, queue } = this.#parts;
-    const account = accounts.accountWith(service);
+    const [account] = accounts.accountWith(service) ?? [];
     if (account === undefined) return;
     const told = objects.get(account)?.status.conditions.find(({ type }) => type === 'Throttled');
     queue.enqueue(account, urgencies.change, told?.status === 'True' ? waitingMs : 0);
@@ -134,8 +134,7 @@ export class AccountGate {
   listed(service: Service, key: string): void {
     const { accounts, subscriptions, queue } = this.#parts;
     const users = subscriptions.usersOf(service, key);
-    const account = accounts.accountWith(service);
-    const opened = account === undefined ? undefined : accounts.opened(account);
+    const [account, opened] = accounts.accountWith(service) ?? [];
     if (users === undefined || account === undefined || opened === undefined || users.read.absentOn404) return;
     const items = service.snapshot(users.read)?.items;
     if (items === undefined) return;
