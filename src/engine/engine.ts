@@ -47,7 +47,6 @@ export class Engine {
   /** The number of calls under way, by account. */
   readonly #calls = new Map<string, number>();
   readonly #workers: Workers;
-  #takeOverEndsAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: EngineOptions) {
     const { clock, metrics } = options;
@@ -73,7 +72,7 @@ export class Engine {
       locks: new ExclusiveLocks(),
       awaitingClaims: new Map(),
       wrote: (stored) => this.#wrote(stored),
-      takeOverEndsAt: () => this.#takeOverEndsAt,
+      takeOverEndsAt: Number.NEGATIVE_INFINITY,
       calling: (account) => this.#calling(account),
       away: (wait) => this.#workers.away(wait),
     };
@@ -130,7 +129,7 @@ export class Engine {
    * releasing its lease, and after the cluster was restored from a backup.
    */
   takeOver(ms: number): void {
-    this.#takeOverEndsAt = this.#parts.clock.monotonic() + ms;
+    this.#parts.takeOverEndsAt = this.#parts.clock.monotonic() + ms;
   }
 
   /** Enqueues the given keys, except those that are not keys of the operator's objects. */
@@ -273,9 +272,8 @@ export class Engine {
    * cannot overtake a creation.
    */
   #isBusy(account: string): boolean {
-    const calls = this.#calls.get(account) ?? 0;
-    if (calls === 0) return false;
     const opened = this.#parts.accounts.opened(account);
+    const calls = this.#calls.get(account) ?? 0;
     return opened !== undefined && calls >= 2 * allowanceOf(opened.spec).concurrency + 2;
   }
 
@@ -309,9 +307,8 @@ export class Engine {
   }
 
   #noteForced(stored: Stored): void {
-    const { metadata } = stored.object;
     const token = reconcileToken(stored.object);
-    const inProcess = this.#parts.inProcessStates.of(metadata.uid);
+    const inProcess = this.#parts.inProcessStates.of(stored.object.metadata.uid);
     if (stored.kind.life === 'account') this.#parts.gate.noteAccepted(stored);
     if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
     else if (inProcess.forced?.token !== token) {

@@ -2,7 +2,7 @@ import type { AccountGate, AccountParts } from '../account/gate.ts';
 import type { Stored } from '../objects/stored.ts';
 import type { ExclusiveLocks, OpenCreates } from '../objects/open-creates.ts';
 
-/** What all reconciles share: the engine's options, its caches and locks, and callbacks of the engine. */
+/** What all reconciles share: the engine's options, its queue, caches and locks, and callbacks of the engine. */
 export interface EngineParts extends AccountParts {
   readonly gate: AccountGate;
   readonly openCreates: OpenCreates;
@@ -13,7 +13,8 @@ export interface EngineParts extends AccountParts {
    * Stores the object that the API server returned for the operator's own write, before the watch delivers the object.
    */
   wrote(stored: Stored): void;
-  takeOverEndsAt(): number;
+  /** The monotonic time until which a take-over delays calls (see `takeOver` of the engine). */
+  takeOverEndsAt: number;
   /** Records that a call of this account has begun. The returned function records that the call has ended. */
   calling(account: string): () => void;
   /** Waits for a response of the service. Meanwhile the reconcile does not occupy a worker. */
