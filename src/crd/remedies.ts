@@ -15,6 +15,8 @@ const ready = {
   InSync: nothing,
   Observed:
     'To let the operator change the service, set `spec.lifecycle.managementPolicy: Manage` on this resource and on its account. To only observe the service, do nothing.',
+  DriftReported:
+    'To let the operator correct the fields in `status.drift`, set `spec.lifecycle.drift: Correct`, or change the spec or the service yourself. To only report the differences, do nothing.',
   Succeeded: nothing,
   DeployAssumed: 'Nothing to do. To deploy the environment again, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:
@@ -207,6 +209,7 @@ const requests = ['RecoveryValidation', 'RecoveryActivation', 'ActivationDiscard
 const dangerous = ['RecoveryActivation', 'ActivationDiscard', 'DisasterReset'];
 const recovery = ['DisasterProtection', ...requests];
 const accounts = ['HostingAccount', 'ClusterHostingAccount'];
+const drifting = ['HostedApp', 'AppEnvironment', 'ContactPoint', 'MetricAlert', 'MemberAccess', 'DisasterProtection'];
 const only = (kinds: readonly string[], ...names: readonly Reason[]) => names.map((name) => [name, kinds] as const);
 
 /** Condition reasons that only some kinds can have, each with the names of these kinds. */
@@ -222,6 +225,7 @@ const own: ReadonlyMap<Reason, readonly string[]> = new Map([
   ...only(['SolutionInstallation'], 'UnknownSolution', 'PartiallyInstalled', 'UpgradeInDoubt', 'Presumed'),
   ...only(['SolutionInstallation'], 'InstallationIdUnknown', 'ToBeDoneByYou', 'NothingToDo'),
   ...only(['HostedApp', 'ContactPoint', 'MetricAlert'], 'ChangeNotShown'),
+  ...only(drifting, 'DriftReported'),
   ...only(['ContactPoint'], 'Propagated', 'NotDeployedYet'),
   ...only(['MetricAlert'], 'Firing', 'Normal', 'Pending', 'NoData', 'EvaluationError', 'AlertPaused', 'NotRefreshed'),
   ...only(['MetricAlert'], 'StateStale', 'UnknownAlertState'),

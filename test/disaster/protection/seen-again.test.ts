@@ -32,8 +32,8 @@ describe('a protection whose configuration a list lacks once', () => {
       await world.run(3_600_000);
     }
 
-    expect(reported).toBe('True/Observed');
-    expect(new Set(said)).toEqual(new Set(['False/VisibilityLost', 'True/Observed']));
-    expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/Observed');
+    expect(reported).toBe('True/DriftReported');
+    expect(new Set(said)).toEqual(new Set(['False/VisibilityLost', 'True/DriftReported']));
+    expect(conditionOf(world, kind, 'orders', 'Ready')).toBe('True/DriftReported');
   });
 });

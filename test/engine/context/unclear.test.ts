@@ -30,7 +30,7 @@ describe('an object that cannot be seen for a while', () => {
     world.interference = () => undefined;
     await world.run(130_000);
 
-    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/Observed');
+    expect(conditionOf(world, 'ContactPoint', 'ops')).toBe('True/DriftReported');
     expect(seen()).toMatchObject(shown);
   });
 });

@@ -5,10 +5,10 @@ const hook = { chatB: { webhookUrl: { valueFrom: { secretKeyRef: { name: 'hook',
 
 describe('a field that the service cannot change, and that differs', () => {
   it.each([
-    { lifecycle: { managementPolicy: 'Observe' } },
-    { lifecycle: { drift: 'Report' } },
-    { account: { lifecycle: { managementPolicy: 'Observe' } } },
-  ])('is drift like any other where drift is not corrected: %j', async ({ lifecycle, account = {} }) => {
+    { lifecycle: { managementPolicy: 'Observe' }, reason: 'Observed' },
+    { lifecycle: { drift: 'Report' }, reason: 'DriftReported' },
+    { account: { lifecycle: { managementPolicy: 'Observe' } }, reason: 'Observed' },
+  ])('is drift like any other where drift is not corrected: %j', async ({ lifecycle, account = {}, reason }) => {
     const world = await aWorld();
     world.account(account);
     world.secret('hook', { url: 'https://hook.example.com/one' });
@@ -17,7 +17,7 @@ describe('a field that the service cannot change, and that differs', () => {
     world.apply('ContactPoint', 'theirs', { ...hook, externalId, ...(lifecycle && { lifecycle }) });
     await world.run(130_000);
 
-    expect(conditionOf(world, 'ContactPoint', 'theirs')).toBe('True/Observed');
+    expect(conditionOf(world, 'ContactPoint', 'theirs')).toBe(`True/${reason}`);
     expect(conditionOf(world, 'ContactPoint', 'theirs', 'Synced')).toBe('False/Drifted');
     expect(conditionOf(world, 'ContactPoint', 'theirs', 'Stalled')).toBeUndefined();
     expect(statusOf(world, 'ContactPoint', 'theirs')['drift']).toMatchObject([{ field: 'type' }]);

@@ -338,7 +338,7 @@ describe('an AppEnvironment in a world', () => {
     await world.run(70_000);
 
     expect(verdicts).toEqual(['True/InSync', 'False/Rejected', 'True/InSync', 'False/Rejected']);
-    expect(conditionOf(world, kind, name)).toBe('True/Observed');
+    expect(conditionOf(world, kind, name)).toBe('True/DriftReported');
     expect(await writesSince(world, 0)).toEqual(['POST /app-env/deploy-image 200']);
   });
 

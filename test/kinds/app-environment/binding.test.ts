@@ -156,7 +156,7 @@ const powers: readonly Row[] = [
     spec: { ...byId, powerState: 'Running', lifecycle: { drift: 'Report' } },
     memory: deployed({ powerState: 'Running' }),
     shown: shown({ status: 'stopped' }),
-    comesTo: 'ready Observed',
+    comesTo: 'ready DriftReported',
   },
   {
     because: 'drift is only reported, and it never stood still as the spec says from the start',

@@ -46,9 +46,16 @@ describe('a contact point whose settings are verified', () => {
     world.apply(kind, 'ops', { email, externalId, verifyConfig: true, lifecycle: { drift: 'Report' } });
     await world.run(60_000);
 
-    expect(conditionOf(world, kind, 'ops')).toBe('True/Observed');
+    expect(conditionOf(world, kind, 'ops')).toBe('True/DriftReported');
     expect(statusOf(world, kind, 'ops')['drift']).toMatchObject([{ field: 'config.addresses' }]);
     expect(await patches(world)).toBe(0);
+
+    const edited = { addresses: ['b@example.com'] };
+    world.apply(kind, 'ops', { email: edited, externalId, verifyConfig: true, lifecycle: { drift: 'Report' } });
+    await world.run(60_000);
+
+    expect(conditionOf(world, kind, 'ops')).toBe('True/InSync');
+    expect(await patches(world)).toBe(1);
   });
 
   it('says that it may not look when the token lacks the permission', async () => {

@@ -143,7 +143,7 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
     spec: { ...image, lifecycle: { drift: 'Report' } },
     shown: shownApp({ port: 1 }),
     memory: bound(imageApplied),
-    comesTo: 'ready Observed',
+    comesTo: 'ready DriftReported',
   },
   {
     because: 'it is taken over with another port, and drift is only reported',
@@ -169,7 +169,7 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
     because: 'it was taken over with another port, and drift is only reported',
     spec: { preset: 'JOB', source: { cliDeployment: true }, externalId: 'app_1', lifecycle: { drift: 'Report' } },
     shown: shownApp({ dockerPreset: 'CUSTOM', isCliDeployment: true, useImage: false }),
-    comesTo: 'ready Observed',
+    comesTo: 'ready DriftReported',
   },
   {
     because: 'the list shows a newer time than the record that was read',

@@ -6,6 +6,8 @@ export const reasons = {
   // Reasons of the condition Ready
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
+  DriftReported:
+    'The service differs from the spec in the fields that the message names; they are not corrected, because spec.lifecycle.drift is Report.',
   Paused: 'The annotation apphosting.dev/paused pauses this object; remove the annotation to continue.',
   // Reasons of the condition Ready while a resource waits for something
   ReadingService: 'Waiting for the first complete read of the service.',

@@ -56,7 +56,7 @@ export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
  */
 export function onlyReported(fields: readonly string[]) {
   const message = `the service differs from the spec in ${fields.join(', ')}; the difference is only reported`;
-  return { is: 'ready', reason: 'Observed', message } as const;
+  return { is: 'ready', reason: 'DriftReported', message } as const;
 }
 
 /**

@@ -142,7 +142,7 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
     return { is: 'stall', reason: 'Immutable', message };
   }
   const message = `the service differs from the spec in ${differing.join(', ')}; the difference is only reported, since the service cannot change ${field}`;
-  return { is: 'ready', reason: 'Observed', message, note: {} };
+  return { is: 'ready', reason: drift === 'Report' ? 'DriftReported' : 'Observed', message, note: {} };
 }
 
 /**
