@@ -1,6 +1,7 @@
 /**
  * Sends an HTTP request with undici and collects its response. The operator and its commands send every request to the
- * service and to Kubernetes with `collect`, except watches: the response to a watch has no end.
+ * service and to Kubernetes with `collect`, except watches: the response to a watch has no end, unless it is a refusal,
+ * whose body `collectBody` reads.
  *
  * Guarantees: a response that is too large, or a request whose signal is aborted, fails at once; `mayStart` is called
  * right before the bytes are sent.
@@ -81,4 +82,19 @@ export function collect(
       onResponseError: (_controller, error) => reject(error),
     });
   });
+}
+
+/** Collects the body of a response that arrives as a stream. */
+export async function collectBody(
+  stream: AsyncIterable<Uint8Array>,
+  { mostBytes, tooLarge }: Pick<Bounds, 'mostBytes' | 'tooLarge'>,
+): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of stream) {
+    size += part.length;
+    if (size > mostBytes) throw tooLarge();
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
 }

@@ -10,7 +10,7 @@
 import { isIP } from 'node:net';
 import { checkServerIdentity, createSecureContext, type ConnectionOptions } from 'node:tls';
 import { type Clock, deadline } from '../../base/time.ts';
-import { collect, type Received } from '../../base/collect.ts';
+import { collect, collectBody, type Received } from '../../base/collect.ts';
 import { messageOf } from '../../base/text.ts';
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import { KubeError, type ServerDate } from '../../engine/ports.ts';
@@ -97,7 +97,7 @@ export class KubeTransport {
       this.#noteDate(response.headers['date']);
       const { statusCode: status, headers, body } = response;
       if (status === 200) return body;
-      const answer = answerOf({ status, headers, body: Buffer.from(await body.arrayBuffer()) });
+      const answer = answerOf({ status, headers, body: await collectBody(body, this.#size(call)) });
       if (status === 401) await this.#renew(access, call);
       throw refusalOf(answer, call.what);
     } catch (cause) {
@@ -113,7 +113,7 @@ export class KubeTransport {
   }
 
   async #once(call: ApiCall): Promise<{ access: KubeAccess; answer: ApiAnswer }> {
-    const { requestMs, responseBytes } = this.limits;
+    const { requestMs } = this.limits;
     const late = () =>
       new KubeError('unavailable', `${call.what}: no answer from the API server within ${requestMs} ms`);
     const { signal, cancel } = deadline(this.#clock, requestMs, late);
@@ -121,8 +121,7 @@ export class KubeTransport {
       const { access, connections } = await this.#dial(call);
       const received = await collect(connections.requests, this.#options(call, access), {
         signal,
-        mostBytes: responseBytes,
-        tooLarge: () => new TooLargeError(call.what, responseBytes),
+        ...this.#size(call),
       });
       this.#noteDate(received.headers['date']);
       return { access, answer: answerOf(received) };
@@ -131,6 +130,11 @@ export class KubeTransport {
     } finally {
       cancel();
     }
+  }
+
+  #size({ what }: ApiCall) {
+    const { responseBytes: mostBytes } = this.limits;
+    return { mostBytes, tooLarge: () => new TooLargeError(what, mostBytes) };
   }
 
   #silenceOf(cause: unknown, { what }: ApiCall): KubeError {

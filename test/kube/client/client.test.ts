@@ -277,6 +277,20 @@ describe('the client', () => {
     expect((await failureOf(api.list(things, { limit: 1 }))).reason).toBe('unavailable');
   });
 
+  it('reads of the refusal of a watch what is allowed, however much comes', async () => {
+    const { api } = await opened((response) => json(response, 500, 'x'.repeat(2_000_000)), {
+      responseBytes: 1_000_000,
+    });
+    const { signal } = new AbortController();
+
+    const error = await failureOf(api.watch(things, { resourceVersion: '1', timeoutSeconds: 60, signal }).next());
+
+    expect(error).toMatchObject({
+      reason: 'unavailable',
+      message: 'watching things: the answer is larger than 1000000 bytes',
+    });
+  });
+
   it('keeps requests and watches on connections of their own', async () => {
     const { api, arrived } = await opened(
       (response, { url }) => {
