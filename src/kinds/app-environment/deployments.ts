@@ -30,8 +30,8 @@ import {
 import { awaitDoubts, boundToEnvironment } from '../shared/others-in-doubt.ts';
 import { listOf, type EnvironmentPass, type EnvironmentStep } from './binding.ts';
 import {
+  appliedAfterFailure,
   appliedBy,
-  appliedInVain,
   appliedInFlight,
   appliedOvertaken,
   askedBy,
@@ -39,8 +39,8 @@ import {
   carriedBy,
   deployValue,
   endOf,
+  failedBefore,
   isDeployed,
-  isInVain,
   isKnown,
   isStartupLeft,
   partsOf,
@@ -115,7 +115,7 @@ export function wasDeployed({ deploy, history = [] }: AppEnvironmentFacts): bool
 
 /** True if the deployment that the spec asks for failed, and no annotation asks to repeat it. */
 export function isFailed(pass: EnvironmentPass): boolean {
-  return isInVain(pass) && !isDue(pass, 'redeploy');
+  return failedBefore(pass) && !isDue(pass, 'redeploy');
 }
 
 /**
@@ -191,7 +191,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
     fingerprint: pass.fingerprint(contentId === undefined ? token : [token, contentId]),
     carries: [],
     done: (how) => {
-      if (saysFailed(how.body)) return inVainFor(pass, asked, 'Failed');
+      if (saysFailed(how.body)) return recordFailure(pass, asked, 'Failed');
       const facts = asked === 'redeploy' ? pass.memory.facts : rolledBack(pass, how);
       return { facts: { ...facts, ...took(pass, how, false), [handledFields[asked]]: token } };
     },
@@ -202,7 +202,7 @@ export function askedFor(pass: EnvironmentPass, asked: AskedCall, appEnvId: stri
  * Records the failure of a call that an annotation asked for. The call is not repeated as long as the annotation keeps its
  * value.
  */
-function inVainFor(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
+function recordFailure(pass: EnvironmentPass, asked: AskedCall, how: CallEnd): Remembered {
   return { applied: recordEnd(pass.memory.applied, asked, pass.fingerprint(tokenOf(pass, asked) ?? ''), how) };
 }
 
@@ -282,7 +282,7 @@ function deployed(pass: EnvironmentPass, how: Done): Remembered {
     outcome: failed ? 'Failed' : 'Updating',
   };
   return {
-    applied: failed ? appliedInVain(pass) : appliedBy(pass),
+    applied: failed ? appliedAfterFailure(pass) : appliedBy(pass),
     facts: {
       ...recorded(pass, how, entry, stated(versions)),
       ...(!failed && took(pass, how, isFromApp(spec))),
@@ -317,9 +317,9 @@ export function started(pass: EnvironmentPass, body: unknown): Remembered {
  * no read shows an effect of the call.
  */
 function givenUp(pass: EnvironmentPass, { operation }: DeploymentAction, how: Done): Remembered {
-  if (isAsked(operation)) return inVainFor(pass, operation, 'InDoubt');
+  if (isAsked(operation)) return recordFailure(pass, operation, 'InDoubt');
   const entry = { revision: revisionOf(pass.spec), contentId: undefined, outcome: 'InDoubt' };
-  return { applied: appliedInVain(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
+  return { applied: appliedAfterFailure(pass), facts: { ...recorded(pass, how, entry), ...handled(pass) } };
 }
 
 /**

@@ -170,7 +170,7 @@ export function appliedBy(pass: EnvironmentPass): Applied {
  * Returns the fingerprints to keep after a deployment that failed or whose outcome stayed unknown. They prevent the
  * operator from repeating the deployment by itself.
  */
-export function appliedInVain(pass: EnvironmentPass): Applied {
+export function appliedAfterFailure(pass: EnvironmentPass): Applied {
   const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
   const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
   const failed = pass.fingerprint(wishOf(pass));
@@ -182,7 +182,7 @@ function wishOf(pass: EnvironmentPass): Json {
 }
 
 /** True if a deployment with the same revision, variables and settings failed before. */
-export function isInVain(pass: EnvironmentPass): boolean {
+export function failedBefore(pass: EnvironmentPass): boolean {
   return isSent(pass, 'failed', wishOf(pass));
 }
 
