@@ -25,7 +25,7 @@ import type { CacheEvent, KubeObject, ListListener, MaterialName } from './ports
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';
 import type { EngineOptions } from './options.ts';
-import { urgencies, WorkQueue, type QueuePlace, type QueueUrgency, Workers } from './queue.ts';
+import { urgencies, WorkQueue, type QueueGroup, type QueueUrgency, Workers } from './queue.ts';
 import { ExclusiveLocks, OpenCreates } from './objects/open-creates.ts';
 import { Reconciler } from './reconcile.ts';
 import { AccountGate } from './account/gate.ts';
@@ -53,7 +53,7 @@ export class Engine {
     const queue = new WorkQueue({
       ...options,
       onTaken: (ms) => metrics.observe('apphosting_queue_wait_seconds', {}, ms / 1_000),
-      placeOf: (key) => this.#placeOf(key),
+      groupOf: (key) => this.#groupOf(key),
       isBusy: (account) => this.#isBusy(account),
     });
     const accounts = new Accounts(
@@ -250,7 +250,7 @@ export class Engine {
    * running calls have to wait. The key of the account object itself is not among them, because the account must be
    * able to report what is wrong with the service.
    */
-  #placeOf(key: string): QueuePlace {
+  #groupOf(key: string): QueueGroup {
     const stored = this.#parts.objects.get(key);
     const account = stored === undefined || stored.kind.life === 'account' ? '' : stored.account;
     return { namespace: partsOfKey(key).namespace, account };

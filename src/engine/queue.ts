@@ -25,7 +25,7 @@ export type QueueUrgency = (typeof urgencies)[keyof typeof urgencies];
  * The namespace and the account of a key in the queue. Namespaces take turns, and the keys of an account with too many
  * running calls wait.
  */
-export interface QueuePlace {
+export interface QueueGroup {
   readonly namespace: string;
   readonly account: string;
 }
@@ -41,7 +41,7 @@ class FairLane {
   /** The waiting keys, grouped by namespace and then by account. */
   readonly #groups = new Map<string, Map<string, Keys>>();
 
-  add({ namespace, account }: QueuePlace, key: string, isBegun: boolean): void {
+  add({ namespace, account }: QueueGroup, key: string, isBegun: boolean): void {
     const accounts = this.#groups.get(namespace) ?? new Map<string, Keys>();
     const keys = accounts.get(account) ?? { begun: new Set(), others: new Set() };
     this.#groups.set(namespace, accounts);
@@ -49,7 +49,7 @@ class FairLane {
     keys[isBegun ? 'begun' : 'others'].add(key);
   }
 
-  remove({ namespace, account }: QueuePlace, key: string): void {
+  remove({ namespace, account }: QueueGroup, key: string): void {
     const accounts = this.#groups.get(namespace);
     const keys = accounts?.get(account);
     if (accounts === undefined || keys === undefined) return;
@@ -85,7 +85,7 @@ class FairLane {
 interface WorkQueueOptions {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  readonly placeOf: (key: string) => QueuePlace;
+  readonly groupOf: (key: string) => QueueGroup;
   /**
    * True while no key of this account may be taken, because too many of its calls are running. When this changes to
    * false, `resume` of the queue must be called.
@@ -108,7 +108,7 @@ export class WorkQueue {
   readonly #lanes = Object.values(urgencies).map(() => new FairLane());
   readonly #waiting = new Map<
     string,
-    { readonly urgency: QueueUrgency; readonly place: QueuePlace; readonly since: number }
+    { readonly urgency: QueueUrgency; readonly group: QueueGroup; readonly since: number }
   >();
   readonly #running = new Map<string, QueueUrgency | undefined>();
   readonly #failures = new Map<string, number>();
@@ -193,10 +193,10 @@ export class WorkQueue {
     if (known !== undefined && known.urgency <= urgency) return;
     // The account of a waiting key may have become known since the key was added. So move the key to the account's
     // place in the queue.
-    const place = this.#options.placeOf(key);
-    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.place, key);
-    this.#waiting.set(key, { urgency, place, since: known?.since ?? this.#options.clock.monotonic() });
-    this.#lanes[laneOf(urgency)]?.add(place, key, urgency === urgencies.begun);
+    const group = this.#options.groupOf(key);
+    if (known !== undefined) this.#lanes[laneOf(known.urgency)]?.remove(known.group, key);
+    this.#waiting.set(key, { urgency, group, since: known?.since ?? this.#options.clock.monotonic() });
+    this.#lanes[laneOf(urgency)]?.add(group, key, urgency === urgencies.begun);
     this.resume();
   }
 

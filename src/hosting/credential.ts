@@ -131,7 +131,7 @@ export class Credential {
    * read again.
    */
   reopen(): void {
-    if (this.#unauthorized !== undefined) this.#settle(undefined);
+    if (this.#unauthorized !== undefined) this.#noteUnauthorized(undefined);
   }
 
   /** Waits until the request budget lets the request start, then sends it. */
@@ -174,7 +174,7 @@ export class Credential {
     }
     this.budget.noteAccepted(grantedAt);
     if (seen.status !== 401) {
-      if (this.#unauthorized !== undefined) this.#settle(undefined);
+      if (this.#unauthorized !== undefined) this.#noteUnauthorized(undefined);
       return;
     }
     const known = this.#unauthorized;
@@ -183,10 +183,10 @@ export class Credential {
     if (known !== undefined && !testsToken) return;
     const now = this.#clock.monotonic();
     const tries = known === undefined ? 0 : known.tries + 1;
-    this.#settle({ since: known?.since ?? now, tries, nextTryAt: now + testPauseMs(tries) });
+    this.#noteUnauthorized({ since: known?.since ?? now, tries, nextTryAt: now + testPauseMs(tries) });
   }
 
-  #settle(next: Unauthorized | undefined): void {
+  #noteUnauthorized(next: Unauthorized | undefined): void {
     const turned = (this.#unauthorized === undefined) !== (next === undefined);
     this.#unauthorized = next;
     if (turned && next !== undefined) this.budget.endWaits('unauthorized');

@@ -165,7 +165,7 @@ export class LeaseElection implements Leadership {
         if (raced || this.#term !== undefined) waitMs /= 10;
         if (!this.#stop.signal.aborted) this.#complain(messageOf(error));
       }
-      this.#settle();
+      this.#loseIfLate();
       await pause(clock, waitMs + (this.#pace.retryMs * entropy.fraction()) / 5, this.#stop.signal);
     }
   }
@@ -322,7 +322,7 @@ export class LeaseElection implements Leadership {
   }
 
   /** Reports that this process no longer leads, if its deadline for renewing the lease has passed. */
-  #settle(): void {
+  #loseIfLate(): void {
     const why = this.mayAct();
     if (why !== undefined) this.#lose(why);
   }

@@ -10,7 +10,7 @@ const entropy = { fraction: () => 0.5, uuid: () => '00000000-0000-4000-8000-0000
 
 function workersThat(reconcile: () => Promise<Ended>) {
   const clock = new VirtualClock();
-  const queue = new WorkQueue({ clock, entropy, placeOf: () => ({ namespace: '', account: '' }) });
+  const queue = new WorkQueue({ clock, entropy, groupOf: () => ({ namespace: '', account: '' }) });
   const sayFailed = () => Promise.resolve();
   const options = { clock, log, metrics, troubles, queue, reconcile, sayFailed, urgencyOf: () => urgencies.change };
   const workers = new Workers(options);

@@ -5,8 +5,8 @@ import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { SuspendableClock } from '../support/suspendable-clock.ts';
 
 function aQueue(clock = new SuspendableClock()): WorkQueue {
-  const placeOf = (key: string) => ({ namespace: key.split('/')[0] ?? '', account: '' });
-  return new WorkQueue({ clock, entropy: new SeededEntropy(), placeOf });
+  const groupOf = (key: string) => ({ namespace: key.split('/')[0] ?? '', account: '' });
+  return new WorkQueue({ clock, entropy: new SeededEntropy(), groupOf });
 }
 
 /** A queue of keys `account/number` of one namespace, and the accounts that are held. */
@@ -15,7 +15,7 @@ function aQueueThatHolds(): { readonly queue: WorkQueue; readonly held: Set<stri
   const queue = new WorkQueue({
     clock: new SuspendableClock(),
     entropy: new SeededEntropy(),
-    placeOf: (key) => ({ namespace: 'team', account: key.split('/')[0] ?? '' }),
+    groupOf: (key) => ({ namespace: 'team', account: key.split('/')[0] ?? '' }),
     isBusy: (account) => held.has(account),
   });
   return { queue, held };
@@ -75,7 +75,7 @@ describe('the work queue', () => {
     const queue = new WorkQueue({
       clock,
       entropy: new SeededEntropy(),
-      placeOf: () => ({ namespace: '', account: '' }),
+      groupOf: () => ({ namespace: '', account: '' }),
       onTaken: (ms) => waits.push(ms),
     });
     queue.enqueue('a', urgencies.resync);

@@ -79,17 +79,17 @@ export class OpenCreates {
     const wanted = indexKey.create(collection, name);
     for (const { uid, key, until } of this.#byTarget.get(targetOf(place, wanted)) ?? []) {
       if (uid === stored.object.metadata.uid) continue;
-      if (until === Number.POSITIVE_INFINITY) return usualHolder;
+      if (until === Number.POSITIVE_INFINITY) return anotherResource;
       const isGone = this.#objects.get(key)?.object.metadata.uid !== uid;
       const { kind, ...meta } = partsOfKey(key);
       if (isGone && until > this.#clock.monotonic()) return `${inWords(kind, meta)} (deleted, or no longer watched)`;
     }
-    const holder = this.#objects.indexedBy(wanted).find((other) => {
+    const reserving = this.#objects.indexedBy(wanted).find((other) => {
       const { journal } = other.status.memory;
       const isOther = other.key !== stored.key && journal !== undefined;
       return isOther && targetOf(journal, wanted) === targetOf(place, wanted);
     });
-    return holder && heldBy(holder);
+    return reserving && inMessages(reserving);
   }
 
   #note(stored: Stored, { endpoint, accountId, create }: JournalEntry, until: number): void {
@@ -128,12 +128,12 @@ export class OpenCreates {
  * creation of that object goes on as usual. If messages named that object, each new reservation would change the status
  * of all objects that wait.
  */
-const usualHolder = 'another resource';
+const anotherResource = 'another resource';
 
-function heldBy(holder: Stored): string {
-  const { reason } = readyIn(holder.status.conditions) ?? {};
+function inMessages(other: Stored): string {
+  const { reason } = readyIn(other.status.conditions) ?? {};
   const isUsual = reason === undefined || usual.has(reason);
-  return isUsual ? usualHolder : `${storedInWords(holder)} (which is not Ready: ${reason})`;
+  return isUsual ? anotherResource : `${storedInWords(other)} (which is not Ready: ${reason})`;
 }
 
 interface Creation {

@@ -62,7 +62,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     const message = `the service reports the environment status "${state}", which its API does not document; nothing is sent until the status changes`;
     return { is: 'wait', reason: 'UnknownRemoteStatus', message, note: {} };
   }
-  return settled(pass, item, state);
+  return atRest(pass, item, state);
 }
 
 /** Records that a call with an unknown outcome had no effect, because the environment is proved gone. */
@@ -73,7 +73,7 @@ function withoutDoubt(pass: EnvironmentPass, step: EnvironmentStep): Environment
 }
 
 /** Decides the next step for an environment that runs or is stopped, and that is not being updated. */
-function settled(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
+function atRest(pass: EnvironmentPass, item: AppEnvItem, state: 'Running' | 'Stopped'): EnvironmentStep {
   const { spec, memory } = pass;
   const { powerState, deploy } = spec;
   const first = memory.applied === undefined && memory.facts.deploy === undefined;

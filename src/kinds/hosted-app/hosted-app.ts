@@ -124,7 +124,7 @@ const plan: ObjectPlan<HostedAppSpec, HostedAppFacts, ShownApp> = {
     isDatabase(pass, presetOf(pass.spec))
       ? `app "${nameOf(pass)}" is deleted; the volumes of this database stay in the service`
       : undefined,
-  settle: (pass, { item }) => {
+  whenEqual: (pass, { item }) => {
     const id = item?.appId ?? pass.memory.id ?? '';
     // Look up the app's environments here, so that a change of an environment triggers a reconcile of this HostedApp.
     pass.view.group(appEnvsOf(pass.account.accountId), id);

@@ -65,8 +65,8 @@ function step(pass: AccessPass): AccessStep {
  * operator sends the empty list only in this case.
  */
 function grant(pass: AccessPass, allowed: readonly string[]): AccessStep {
-  if (allowed.length === 0) return settled(pass, []);
-  return holdsBack(pass) ?? { is: 'call', call: openUp(pass, `give member ${pass.spec.externalId} full access`) };
+  if (allowed.length === 0) return asWanted(pass, []);
+  return leftDrift(pass) ?? { is: 'call', call: openUp(pass, `give member ${pass.spec.externalId} full access`) };
 }
 
 function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
@@ -88,7 +88,7 @@ function restrict(pass: AccessPass, allowed: readonly string[]): AccessStep {
     const message = `the service does not list environment ${unseen.join(', ')}; nothing is sent until the service lists it or the spec changes`;
     return { is: 'wait', reason: 'EnvironmentNotFound', message };
   }
-  if (isAsWanted) return settled(pass, ids);
+  if (isAsWanted) return asWanted(pass, ids);
   return withoutGone(pass, target) ?? restrictTo(pass, target, { ids, isWhole: true });
 }
 
@@ -145,7 +145,7 @@ function close(pass: AccessPass): AccessStep {
   return { ...step, call: { ...step.call, warns: { reason: 'AccessWiderThanSpec', note } } };
 }
 
-function settled(pass: AccessPass, ids: readonly string[]): AccessStep {
+function asWanted(pass: AccessPass, ids: readonly string[]): AccessStep {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
   if (!isEdited(pass) && sameJson(facts, memory.facts)) return { is: 'ready', note: {} };
@@ -204,7 +204,7 @@ function restrictTo(
     const message = 'spec.environmentRefs is empty: an empty list would mean full access, so nothing is sent';
     return { is: 'stall', reason: 'InvalidSpec', message };
   }
-  const waits = holdsBack(pass) ?? stale(pass);
+  const waits = leftDrift(pass) ?? stale(pass);
   if (waits !== undefined) return waits;
   const request = patchMemberEnvAccess({ ...membershipOf(pass), allowedAppEnvIds: [first, ...others] });
   const { set, asked } = remembered(pass.memory.facts);
@@ -241,7 +241,7 @@ function openUp(pass: AccessPass, words: string): Call<MemberAccessFacts> {
  * Leaves a difference uncorrected if the spec only asks to report drift, or if somebody else keeps changing the list of
  * environments.
  */
-function holdsBack(pass: AccessPass): AccessStep | undefined {
+function leftDrift(pass: AccessPass): AccessStep | undefined {
   return isEdited(pass) ? undefined : leaveDrift(pass, 'environments', `member ${pass.spec.externalId}`);
 }
 

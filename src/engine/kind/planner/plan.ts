@@ -164,7 +164,7 @@ export interface ObjectPlan<Spec = unknown, Facts = unknown, Item = unknown> {
    * Returns the next step when the object in the service equals the spec. If a plan does not have this function, the
    * object is then ready.
    */
-  settle?(pass: Pass<Spec, Facts>, seen: Observation<Item>): Step<Facts>;
+  whenEqual?(pass: Pass<Spec, Facts>, seen: Observation<Item>): Step<Facts>;
   facts(pass: Pass<Spec, Facts>, seen: Observation<Item>): Facts;
   /**
    * Returns the kind's status fields to keep when the object in the service is gone or replaced by another one. All

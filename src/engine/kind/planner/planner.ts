@@ -110,7 +110,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   if (difference.rerecord || unshown === true || generation !== pass.subject.generation) {
     return { is: 'again', remember: { applied: whole(plan, pass, difference) } };
   }
-  const next = plan.settle?.(pass, found.seen) ?? { is: 'ready' };
+  const next = plan.whenEqual?.(pass, found.seen) ?? { is: 'ready' };
   if (next.is !== 'ready') return next;
   const late = lateArrival(pass, difference);
   if (late !== undefined) return late;
