@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { generate, outOfDate } from '../../src/cli/reference/generate.ts';
 import { outputs } from '../../src/crd/outputs.ts';
 
@@ -58,7 +58,7 @@ describe('generated files', () => {
 
   it('begin with a skeleton of the page where there is none', () => {
     const sample = 'kind: Sample\n';
-    const made = outputs(identities, (path) => (path.startsWith('deploy/samples/') ? sample : undefined));
+    const made = outputs(kinds, (path) => (path.startsWith('deploy/samples/') ? sample : undefined));
 
     const headings = made.get('docs/kinds/metric-alert.md')?.match(/^#.*$/gmu);
 
@@ -73,6 +73,6 @@ describe('generated files', () => {
   });
 
   it('need a sample of each kind', () => {
-    expect(() => outputs(identities, () => undefined)).toThrow(/has no sample: write deploy\/samples-more\//u);
+    expect(() => outputs(kinds, () => undefined)).toThrow(/has no sample: write deploy\/samples-more\//u);
   });
 });

@@ -1,6 +1,6 @@
 /* What `kubectl explain` says of the fields about recovery and of status: a person with the service's manual finds its words. */
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { definitions, nodesIn } from './definitions.ts';
 
 /** The descriptions by kind and path. */
@@ -72,7 +72,7 @@ const words: readonly (readonly [place: string, word: string])[] = [
   ['MetricAlert status.environmentId', 'appEnvId'],
   ['MetricAlert status.state', 'lastKnownState'],
   ['MemberAccess status.environmentIds', 'allowedAppEnvIds'],
-  ...identities.flatMap(({ kind, idWord }) =>
+  ...kinds.flatMap(({ kind, idWord }) =>
     idWord === undefined ? [] : [[`${kind} status.externalId`, idWord] as const],
   ),
 ];

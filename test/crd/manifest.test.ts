@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { KindIdentity } from '../../src/engine/kind/contract/define.ts';
 import { facts, fields, flag } from '../../src/engine/kind/schema/schema.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { manifest } from '../../src/crd/manifest.ts';
 import { yaml } from '../../src/crd/text.ts';
 
@@ -73,7 +73,7 @@ describe('problemsOf', () => {
   });
 });
 
-describe.each(identities)('the definition of $kind', (kind) => {
+describe.each(kinds)('the definition of $kind', (kind) => {
   it('bounds and describes everything', () => {
     expect(problemsOf(versionOf(kind).schema.openAPIV3Schema, '')).toEqual([]);
   });
@@ -134,7 +134,7 @@ function has(root: Node, path: string): boolean {
 }
 
 describe('manifest', () => {
-  const base = identities[0];
+  const base = kinds[0];
   if (base === undefined) throw new Error('no kinds');
 
   it('refuses status fields that every kind has already', () => {
@@ -152,7 +152,7 @@ describe('manifest', () => {
 
 describe('the definitions together', () => {
   it('have names that differ', () => {
-    const names = identities.flatMap(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames]);
+    const names = kinds.flatMap(({ kind, plural, shortNames }) => [kind.toLowerCase(), plural, ...shortNames]);
 
     expect(new Set(names).size).toBe(names.length);
   });

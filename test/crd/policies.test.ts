@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { secretPaths, secretReferencePolicies } from '../../src/crd/policies.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 
 describe('the policy for references to Secrets', () => {
   it('knows every field that names a Secret', () => {
-    const paths = identities.flatMap((kind) => secretPaths(kind).map((path) => `${kind.kind} ${path.join('.')}`));
+    const paths = kinds.flatMap((kind) => secretPaths(kind).map((path) => `${kind.kind} ${path.join('.')}`));
 
     expect(paths).toEqual([
       'HostingAccount credentialsRef',
@@ -25,6 +25,6 @@ describe('the policy for references to Secrets', () => {
   });
 
   it('checks permissions once an expression', () => {
-    expect(JSON.stringify(secretReferencePolicies(identities)).match(/check\('get'\)/gu)).toHaveLength(5);
+    expect(JSON.stringify(secretReferencePolicies(kinds)).match(/check\('get'\)/gu)).toHaveLength(5);
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { clusterWide, forUsers, namespaced, ownNamespace, type Role } from '../../src/crd/rbac.ts';
 
 const dangerous = ['recoveryactivations', 'activationdiscards', 'disasterresets'];
@@ -12,15 +12,15 @@ function allowed(roles: readonly Role[]): readonly string[] {
 }
 
 function named(name: string): readonly Role[] {
-  return forUsers(identities).filter(({ metadata }) => metadata.name === name);
+  return forUsers(kinds).filter(({ metadata }) => metadata.name === name);
 }
 
 describe('permissions of the operator', () => {
   it('never change a spec, and patch only what a finalizer holds', () => {
-    const patched = allowed(clusterWide(identities)).filter((one) => /^(patch|update|delete|create) /u.test(one));
+    const patched = allowed(clusterWide(kinds)).filter((one) => /^(patch|update|delete|create) /u.test(one));
 
     expect(patched.filter((one) => !/(\/status|events)$/u.test(one)).toSorted()).toEqual(
-      identities
+      kinds
         .filter(({ holds }) => holds)
         .map(({ plural }) => `patch ${plural}`)
         .toSorted(),
@@ -28,14 +28,14 @@ describe('permissions of the operator', () => {
   });
 
   it('have no wildcard anywhere', () => {
-    const roles = [...clusterWide(identities), ...namespaced(identities), ...ownNamespace(), ...forUsers(identities)];
+    const roles = [...clusterWide(kinds), ...namespaced(kinds), ...ownNamespace(), ...forUsers(kinds)];
 
     expect(JSON.stringify(roles)).not.toContain('*');
   });
 
   it('reach nothing outside of the namespace in namespaced mode', () => {
-    expect(namespaced(identities).map(({ kind }) => kind)).toEqual(['Role']);
-    expect(allowed(namespaced(identities)).filter((one) => /clusterhosting|namespaces/u.test(one))).toEqual([]);
+    expect(namespaced(kinds).map(({ kind }) => kind)).toEqual(['Role']);
+    expect(allowed(namespaced(kinds)).filter((one) => /clusterhosting|namespaces/u.test(one))).toEqual([]);
   });
 });
 
@@ -59,7 +59,7 @@ describe('permissions of people', () => {
 
   it('let everyone who may view see every kind', () => {
     expect(allowed(named('apphosting-view')).filter((one) => one.startsWith('get '))).toEqual(
-      identities.map(({ plural }) => `get ${plural}`),
+      kinds.map(({ plural }) => `get ${plural}`),
     );
   });
 
@@ -68,7 +68,7 @@ describe('permissions of people', () => {
     const created = allowed(writers.flatMap(named)).filter((one) => one.startsWith('create '));
 
     expect(created.toSorted()).toEqual(
-      identities
+      kinds
         .filter(({ scope }) => scope === 'Namespaced')
         .map(({ plural }) => `create ${plural}`)
         .toSorted(),

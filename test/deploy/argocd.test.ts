@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { actionsOf } from '../../src/crd/argocd.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { runLua } from './support/lua.ts';
 import { argoOf, kstatusOf, rows } from './support/statuses.ts';
 
@@ -52,18 +52,18 @@ describe('every status a kind can have', () => {
 
 describe('what Argo CD is told', () => {
   it('is the same health for every kind', () => {
-    expect(new Set(identities.map(({ kind }) => health(kind))).size).toBe(1);
+    expect(new Set(kinds.map(({ kind }) => health(kind))).size).toBe(1);
     expect(health('ContactPoint')).not.toBe('');
   });
 
-  it.each(identities.map(({ kind }) => kind))('names for %s what can be done, and never what is dangerous', (kind) => {
+  it.each(kinds.map(({ kind }) => kind))('names for %s what can be done, and never what is dangerous', (kind) => {
     const names = actions(kind).definitions.map(({ name }) => name);
 
     expect(names).toEqual(actionsOf({ kind }));
     expect(names.filter((name) => /activate|discard|reset|delete/u.test(name))).toEqual([]);
   });
 
-  it.each(identities.map(({ kind }) => kind))('offers for %s exactly the actions that there are', async (kind) => {
+  it.each(kinds.map(({ kind }) => kind))('offers for %s exactly the actions that there are', async (kind) => {
     const offered = await runLua(actions(kind)['discovery.lua'], { kind, metadata: {}, spec: {} });
 
     expect(Object.keys(z.record(z.string(), z.object({ disabled: z.boolean() })).parse(offered)).toSorted()).toEqual(

@@ -8,7 +8,7 @@ import { structural } from '../../src/crd/structural.ts';
 import { annotations } from '../../src/engine/kind/contract/define.ts';
 import { doneAnnotation } from '../../src/kinds/solution-installation/solution-installation.ts';
 import { askedBy } from '../../src/kinds/app-environment/parts.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 import { filesUnder } from '../repository/files.ts';
 import { anchorsOf, linksIn, manifestsIn, rowsOf } from '../support/documents.ts';
@@ -60,9 +60,9 @@ describe('the README', () => {
   it('leads to the page of every kind', () => {
     const links = linksIn(read('README.md'));
 
-    expect(
-      identities.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`).filter((page) => !links.includes(page)),
-    ).toEqual([]);
+    expect(kinds.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`).filter((page) => !links.includes(page))).toEqual(
+      [],
+    );
   });
 });
 
@@ -70,7 +70,7 @@ describe('docs/resources.md', () => {
   it('has every annotation and every field of lifecycle', () => {
     const text = read('docs/resources.md');
     const names = rowsOf(text, 'Annotation').flatMap(([name]) => quoted(name).map((one) => one.replace(/:.*/u, '')));
-    const fields = identities.flatMap(({ spec }) =>
+    const fields = kinds.flatMap(({ spec }) =>
       Object.keys(structural(spec, 'spec').properties?.['lifecycle']?.properties ?? {}),
     );
 
@@ -96,9 +96,9 @@ describe('docs/security.md', () => {
   });
 
   it('grants what the generated roles grant, and nothing else', () => {
-    const granted = [...clusterWide(identities), ...ownNamespace()].flatMap(({ rules }) => rules);
+    const granted = [...clusterWide(kinds), ...ownNamespace()].flatMap(({ rules }) => rules);
     const kindsOf = (plurals: readonly string[]) =>
-      identities.filter(({ plural }) => plurals.includes(plural)).map(({ kind }) => kind);
+      kinds.filter(({ plural }) => plurals.includes(plural)).map(({ kind }) => kind);
 
     expect(rows).toHaveLength(granted.length);
     expect(rows.map(([, verbs = '']) => verbs).toSorted()).toEqual(
@@ -127,7 +127,7 @@ describe('manifests in any document', () => {
   );
 
   it.each(manifests)('%s fits its schema', (_where, { kind, spec }) => {
-    const identity = identities.find((one) => one.kind === kind);
+    const identity = kinds.find((one) => one.kind === kind);
 
     // Where a page shows how to add a kind, nobody knows it yet.
     expect(identity === undefined ? kind : identity.spec.safeParse(spec).error).toBe(

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { outOfOrder } from './examples.ts';
 import { rowsOf } from '../support/documents.ts';
 import { straysIn } from './support/kustomized.ts';
@@ -146,7 +146,7 @@ describe('the examples for Flux', () => {
       expect(has('GitRepository', sourceRef.name)).toBe(true);
       expect(dependsOn.filter(({ name }) => !has('Kustomization', name))).toEqual([]);
       expect(sourceRef.name !== 'apphosting' || existsSync(join(root, path))).toBe(true);
-      expect(healthCheckExprs.filter(({ kind }) => !identities.some((one) => one.kind === kind))).toEqual([]);
+      expect(healthCheckExprs.filter(({ kind }) => !kinds.some((one) => one.kind === kind))).toEqual([]);
     },
   );
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { metricNames } from '../../src/telemetry/metrics.ts';
 
 const root = join(import.meta.dirname, '..', '..');
@@ -88,7 +88,7 @@ describe('alerts', () => {
     const { expr = '' } = rules.find(({ alert }) => alert === 'ApphostingStalled') ?? {};
     const [, excluded = ''] = /kind!~"([^"]+)"/u.exec(expr) ?? [];
 
-    expect(excluded.split('|')).toEqual(identities.filter(({ life }) => life === 'request').map(({ kind }) => kind));
+    expect(excluded.split('|')).toEqual(kinds.filter(({ life }) => life === 'request').map(({ kind }) => kind));
   });
 
   it('would be noticed if they asked for something else', () => {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { requests } from '../hosting/support/requests.ts';
 import { anchorsOf } from '../support/documents.ts';
 import { structural, type Structural } from '../../src/crd/structural.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { allEdits } from './support/edits/index.ts';
 import { nodesOf } from './support/edits/nodes.ts';
 
@@ -139,7 +139,7 @@ function saidIn(endpoint: string): Readonly<Record<string, Place>> {
 /** What `kubectl explain` says of a place, and of what is around it. */
 function explained(place: string): string {
   const [kind, path = ''] = place.split(' ');
-  const root = identities.find((one) => one.kind === kind);
+  const root = kinds.find((one) => one.kind === kind);
   if (root === undefined) return '';
   const nodes = path.split('.').reduce<readonly Structural[]>(
     (way, name) => {

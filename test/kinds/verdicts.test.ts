@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { flawsOf, pathInWords } from '../../src/cli/definitions.ts';
 import { rulesOf, type CelRule } from '../../src/engine/kind/schema/schema.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { brokenOf, unseen } from '../scenarios/invalid/bounds.ts';
 import { verdicts } from '../scenarios/invalid/index.ts';
 import type { Spec } from '../scenarios/invalid/table.ts';
@@ -33,7 +33,7 @@ describe.each(verdicts)('our own parse of a $kind', (verdict) => {
   const { kind, accepted, refused, changes } = verdict;
   const broken = brokenOf(verdict);
   const parse = (spec: unknown) =>
-    identities.find((identity) => identity.kind === kind)?.spec.safeParse(JSON.parse(JSON.stringify(spec)));
+    kinds.find((identity) => identity.kind === kind)?.spec.safeParse(JSON.parse(JSON.stringify(spec)));
 
   it.each([...accepted, ...changes.map(({ because, from }) => ({ because, spec: from }))])(
     'accepts: $because',
@@ -77,6 +77,6 @@ describe('the table of verdicts', () => {
   });
 
   it('has every kind', () => {
-    expect(verdicts.map(({ kind }) => kind).toSorted()).toEqual(identities.map(({ kind }) => kind).toSorted());
+    expect(verdicts.map(({ kind }) => kind).toSorted()).toEqual(kinds.map(({ kind }) => kind).toSorted());
   });
 });

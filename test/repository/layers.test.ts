@@ -43,7 +43,7 @@ describe('the layers', () => {
     ['kinds/hosted-app/schema.ts', "import { text } from '../../engine/kind/schema/schema.ts';"],
     ['hosting/a.ts', "import { Secret } from '../base/json.ts';"],
     ['hosting/a.ts', "import PQueue from 'p-queue';\nimport { Pool } from 'undici';"],
-    ['crd/a.ts', "import { identities } from '../kinds/identities.ts';"],
+    ['crd/a.ts', "import { kinds } from '../kinds/index.ts';"],
     ['telemetry/log.ts', "import type { Log } from '../engine/ports.ts';\nimport pino from 'pino';"],
     ['main.ts', "import { simulate } from './simulator/simulate.ts';"],
     ['config.ts', 'const home = process.env.HOME;'],

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { pageName } from '../../src/crd/reference.ts';
 import { canHave } from '../../src/crd/remedies.ts';
 import { reasons, type Reason } from '../../src/engine/kind/contract/reasons.ts';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { filesUnder, root, sources } from './files.ts';
 import { emptyNames, loosePins, openEnds, registryHosts, sharedNames } from './rules.ts';
 
@@ -49,12 +49,12 @@ describe('the reference pages', () => {
   const pages = filesUnder('docs/kinds');
 
   it('are one for each kind', () => {
-    const names = identities.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`);
+    const names = kinds.map(({ kind }) => `docs/kinds/${pageName(kind)}.md`);
 
     expect([...pages.keys()].toSorted()).toEqual(names.toSorted());
   });
 
-  it.each(identities.map(({ kind }) => kind))('of %s explains every reason that it can have', (kind) => {
+  it.each(kinds.map(({ kind }) => kind))('of %s explains every reason that it can have', (kind) => {
     const text = pages.get(`docs/kinds/${pageName(kind)}.md`) ?? '';
     const listed = named.filter((reason) => text.includes(`| \`${reason}\` |`));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { allEdits } from '../kinds/support/edits/index.ts';
 import { specOf, without, type Edit, type Outcome, type Spec } from '../kinds/support/edits/table.ts';
 import { apiOf, freshNamespace, sharedKubernetes } from './support/kubernetes.ts';
@@ -26,7 +26,7 @@ describe('the API server', () => {
   it.each(allEdits)('judges every edit of a $kind as it is taken to', async (edits) => {
     const api = apiOf(sharedKubernetes());
     const namespace = await freshNamespace(api);
-    const { plural } = identities.find(({ kind }) => kind === edits.kind) ?? { plural: '' };
+    const { plural } = kinds.find(({ kind }) => kind === edits.kind) ?? { plural: '' };
     const collection = `/apis/apphosting.dev/v1alpha1/namespaces/${namespace}/${plural}`;
 
     const judged = await Promise.all(

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { aProtectedWorld, anActivation, statusOf, type ProtectionStatus } from '../disaster/support.ts';
 import { kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stages/stage.ts';
@@ -150,7 +150,7 @@ describe.concurrent('kubectl wait --for=condition=Ready', () => {
     await team.until('True/', objects, pushOn);
 
     expect(await waited).toHaveLength(objects.length);
-    expect(new Set(objects.map(({ kind }) => kind)).size).toBe(identities.length - powerful.size);
+    expect(new Set(objects.map(({ kind }) => kind)).size).toBe(kinds.length - powerful.size);
     await team.delete({ kind: 'ClusterHostingAccount', metadata: { name } });
   });
 

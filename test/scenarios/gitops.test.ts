@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import { identities } from '../../src/kinds/identities.ts';
+import { kinds } from '../../src/kinds/index.ts';
 import { SeededEntropy } from '../../src/cli/in-memory/virtual-clock.ts';
 import { eventually, kubectl } from './support/kubernetes.ts';
 import { aStage } from './support/stages/stage.ts';
@@ -134,9 +134,7 @@ describe.concurrent('every sample', () => {
       (await Promise.all(ours(samples).map(looked))).every(Boolean),
     );
 
-    expect(new Set(samples.map(({ kind }) => kind)).size).toBe(
-      folders.includes(goldenPath) ? 7 : identities.length + 1,
-    );
+    expect(new Set(samples.map(({ kind }) => kind)).size).toBe(folders.includes(goldenPath) ? 7 : kinds.length + 1);
     await hasNoDiff(team.namespace, how, folder.path);
     expect(await kubectl(plane, '-n', team.namespace, 'apply', how, '-f', folder.path)).not.toContain('created');
     await hasNoDiff(team.namespace, how, folder.path);

@@ -10,7 +10,7 @@ import type { ParsedObject } from '../../engine/objects/stored.ts';
 import { KubeError, type Resource } from '../../engine/ports.ts';
 import type { ClusterAction } from '../../kube/client/client.ts';
 import { clusterWide, namespaced, ownNamespace, type Role } from '../../crd/rbac.ts';
-import { identities } from '../../kinds/identities.ts';
+import { kinds } from '../../kinds/index.ts';
 import { leaseResource, leaseSpecOf } from '../../kube/lease.ts';
 import { secretResource } from '../../kube/material.ts';
 import { secretNameIn, secretText } from '../account/in-cluster.ts';
@@ -139,7 +139,7 @@ function about(code: string, object: string): Say {
 async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Findings> {
   const findings: CheckFinding[] = [];
   let installed = 0;
-  for (const identity of identities) {
+  for (const identity of kinds) {
     const expected = manifest(identity);
     const { name } = expected.metadata;
     const sayOf = about('Definitions', name);
@@ -158,7 +158,7 @@ async function definitionsAre({ api, isBefore }: Patient, say: Say): Promise<Fin
     }
   }
   if (findings.length > 0) return findings;
-  return say('ok', `${installed} of ${identities.length} CRDs are installed, all as in this version of apphosting`);
+  return say('ok', `${installed} of ${kinds.length} CRDs are installed, all as in this version of apphosting`);
 }
 
 const setClocks = 'Synchronise the clocks with NTP.';
@@ -226,7 +226,7 @@ async function rightsAre({ api, operatorNamespace, namespace }: Patient, say: Sa
   const unknown = 'the ServiceAccount does not exist, so the permissions of the operator are not known';
   if (account === undefined)
     return say('warning', unknown, 'If the operator is in another namespace, give it with --operator-namespace.');
-  const roles = namespace === undefined ? clusterWide(identities) : namespaced(identities);
+  const roles = namespace === undefined ? clusterWide(kinds) : namespaced(kinds);
   const wanted = [...actionsIn(roles, namespace), ...actionsIn(ownNamespace(), operatorNamespace)];
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${operatorNamespace}`, 'system:authenticated'];
   const user = { user: `system:serviceaccount:${operatorNamespace}:${operatorName}`, groups };

@@ -8,7 +8,7 @@ import process from 'node:process';
 import { helpOf, wordOf } from '../../config.ts';
 import { outputs, wholeFolders, type ReadFile } from '../../crd/outputs.ts';
 import { withPart } from '../../crd/text.ts';
-import { identities } from '../../kinds/identities.ts';
+import { kinds } from '../../kinds/index.ts';
 import { planSchema } from '../plan/model.ts';
 import { type CommandReference, commandReferences, permissionsOf } from './commands.ts';
 
@@ -32,7 +32,7 @@ export function generate(root: string): readonly string[] {
 export function outOfDate(root: string): ReadonlyMap<string, string | undefined> {
   const read: ReadFile = (path) => (existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : undefined);
   const fresh = new Map([
-    ...outputs(identities, read),
+    ...outputs(kinds, read),
     ...commandReferences.map((reference) => commandPage(reference, read)),
     ['docs/cli/plan.schema.json', `${JSON.stringify(planSchema(), null, 2)}\n`],
   ]);

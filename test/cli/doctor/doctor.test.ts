@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { doctor } from '../../../src/cli/doctor/doctor.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { leaseResource } from '../../../src/kube/lease.ts';
 import type { ClusterAction } from '../../../src/kube/client/client.ts';
 import { InProcess } from '../../support/in-process.ts';
@@ -23,7 +23,7 @@ let world: InProcess;
 /** A cluster in which the operator is installed and leads, with one account. */
 beforeEach(async () => {
   world = new InProcess({ world: 'demo' });
-  for (const identity of identities) world.cluster.create(definitions, undefined, manifest(identity));
+  for (const identity of kinds) world.cluster.create(definitions, undefined, manifest(identity));
   const metadata = { name: 'apphosting-operator', namespace: 'apphosting-system' };
   const spec = { holderIdentity: 'operator-0', renewTime: new Date().toISOString() };
   world.cluster.create(leaseResource, 'apphosting-system', {

@@ -1,6 +1,6 @@
 /* Examples made from the schemas: every bound of every field, broken once in a spec that is accepted otherwise. */
 import { structural, type Structural } from '../../../src/crd/structural.ts';
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { allEdits } from '../../kinds/support/edits/index.ts';
 import { specOf } from '../../kinds/support/edits/table.ts';
 import type { Spec, Verdicts } from './table.ts';
@@ -129,7 +129,7 @@ function brokenAt(place: Place): Readonly<Record<string, unknown>> {
 }
 
 function placesOf({ kind, accepted, changes }: Verdicts): readonly Place[] {
-  const identity = identities.find((one) => one.kind === kind);
+  const identity = kinds.find((one) => one.kind === kind);
   if (identity === undefined) throw new Error(`no kind ${kind}`);
   const node = structural(identity.spec, 'spec');
   const taken = changes.flatMap(({ from, to, says }) => (says === undefined ? [from, to] : [from]));
@@ -148,7 +148,7 @@ function placesOf({ kind, accepted, changes }: Verdicts): readonly Place[] {
 /** Every place of a spec that no accepted example has, and no row of the table of edits. */
 export function unseen(verdicts: Verdicts): readonly string[] {
   const seen = new Set(placesOf(verdicts).map(({ path }) => path));
-  const identity = identities.find((one) => one.kind === verdicts.kind);
+  const identity = kinds.find((one) => one.kind === verdicts.kind);
   const below = (node: Structural, path: string): readonly string[] => [
     path,
     ...Object.entries(node.properties ?? {}).flatMap(([name, child]) => below(child, `${path}.${name}`)),

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { manifestsIn, type Manifest } from '../../../src/sandbox/manifests.ts';
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { schemasOf } from '../../../src/crd/manifest.ts';
 import { structural, type Structural } from '../../../src/crd/structural.ts';
 import { brokenOf } from '../invalid/bounds.ts';
@@ -41,7 +41,7 @@ function unusedName(): string {
 
 /** Where objects of a kind are. */
 function collection(kind: string): string {
-  const identity = identities.find((one) => one.kind === kind);
+  const identity = kinds.find((one) => one.kind === kind);
   if (identity === undefined) throw new Error(`no kind ${kind}`);
   const place = identity.scope === 'Cluster' ? '' : `/namespaces/${namespace}`;
   return `/${groupVersion}${place}/${identity.plural}`;
@@ -59,7 +59,7 @@ function messageOf({ body }: Answer): string {
 describe('the definitions', () => {
   it('are all accepted and established', async () => {
     const conditions = await Promise.all(
-      identities.map(async ({ plural }) => {
+      kinds.map(async ({ plural }) => {
         const { body } = await api.get(
           `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${plural}.apphosting.dev`,
         );
@@ -69,16 +69,16 @@ describe('the definitions', () => {
       }),
     );
 
-    expect(conditions).toEqual(identities.map(({ plural }) => [plural, ['Established', 'NamesAccepted']]));
+    expect(conditions).toEqual(kinds.map(({ plural }) => [plural, ['Established', 'NamesAccepted']]));
   });
 
   it('are found by category and by every short name', async () => {
     // Other tests may have left something: that kubectl knows every name is all that counts.
-    const shortNames = identities.flatMap((identity) => identity.shortNames).join(',');
+    const shortNames = kinds.flatMap((identity) => identity.shortNames).join(',');
     await expect(kubectl(sharedKubernetes(), 'get', shortNames, '-A')).resolves.toBeDefined();
     const named = await kubectl(sharedKubernetes(), 'api-resources', '--categories=apphosting', '-o', 'name');
     expect(named.trim().split('\n').toSorted()).toEqual(
-      identities.map(({ plural }) => `${plural}.apphosting.dev`).toSorted(),
+      kinds.map(({ plural }) => `${plural}.apphosting.dev`).toSorted(),
     );
   });
 
@@ -174,10 +174,10 @@ function condition(type: string, status: string) {
 }
 
 describe('the status of', () => {
-  it.each(identities)('a $kind keeps everything that its schema names', async ({ kind }) => {
+  it.each(kinds)('a $kind keeps everything that its schema names', async ({ kind }) => {
     const spec = verdicts.find((one) => one.kind === kind)?.accepted[0]?.spec ?? {};
     const name = unusedName();
-    const identity = identities.find((one) => one.kind === kind);
+    const identity = kinds.find((one) => one.kind === kind);
     if (identity === undefined) throw new Error(`no kind ${kind}`);
     const whole = valueOf(schemasOf(identity).status);
     await create(kind, spec, name);
@@ -250,7 +250,7 @@ describe('two appliers', () => {
   }
 
   it('are tried with every list whose items have keys, in specs that can change', () => {
-    const lists = identities
+    const lists = kinds
       .filter(({ life }) => life !== 'request')
       .flatMap(({ kind, spec }) => keyedLists(structural(spec, 'spec'), '').map((list) => `${kind} ${list}`));
 
@@ -313,7 +313,7 @@ describe('samples', () => {
   it.each(['samples', 'samples-more'])(
     'in deploy/%s are the same once applied, so that no tool fights',
     async (folder) => {
-      const isShared = ({ kind }: Manifest) => identities.some((one) => one.kind === kind && one.scope === 'Cluster');
+      const isShared = ({ kind }: Manifest) => kinds.some((one) => one.kind === kind && one.scope === 'Cluster');
       for (const manifest of await manifestsIn(join(root, 'deploy', folder))) {
         await applied(manifest);
         // The default of status is stored by the first write after the creation.

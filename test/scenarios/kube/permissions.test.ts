@@ -2,7 +2,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { identities } from '../../../src/kinds/identities.ts';
 import { kinds } from '../../../src/kinds/index.ts';
 import { withKustomization } from '../../support/kustomization.ts';
 import { auditOf, type Audited } from '../support/audit.ts';
@@ -50,7 +49,7 @@ async function yamlIn(folder: string): Promise<readonly string[]> {
 
 function pathOf({ kind }: Sample, namespace: string): string {
   if (kind === 'Secret') return `/api/v1/namespaces/${namespace}/secrets`;
-  const { plural, scope } = identities.find((one) => one.kind === kind) ?? { plural: kind, scope: 'Namespaced' };
+  const { plural, scope } = kinds.find((one) => one.kind === kind) ?? { plural: kind, scope: 'Namespaced' };
   const inside = scope === 'Cluster' ? '' : `/namespaces/${namespace}`;
   return `/apis/apphosting.dev/v1alpha1${inside}/${plural}`;
 }

@@ -1,7 +1,7 @@
 import { isRecord } from '../../../src/base/json.ts';
 import type { CelRule } from '../../../src/engine/kind/schema/schema.ts';
 import { manifest } from '../../../src/crd/manifest.ts';
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 
 /** A node of a structural schema, as far as ours use it. */
 export interface Structural {
@@ -28,7 +28,7 @@ export interface Structural {
 }
 
 const schemas = new Map(
-  identities.map((identity) => {
+  kinds.map((identity) => {
     const schema = manifest(identity).spec.versions[0]?.schema.openAPIV3Schema as Structural | undefined;
     return [identity.kind, schema] as const;
   }),

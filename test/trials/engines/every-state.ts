@@ -1,4 +1,4 @@
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { rows, type Row } from '../../deploy/support/statuses.ts';
 import type { Api } from '../../scenarios/support/kubernetes.ts';
 import type { Manifest, Team } from '../../scenarios/support/stages/team.ts';
@@ -16,7 +16,7 @@ const mostConditions = 20;
 export function everyState(samples: readonly Manifest[], { reasons = false } = {}): readonly State[] {
   const possible = rows().filter(({ object }) => (object.status?.conditions ?? []).length <= mostConditions);
   const told = Object.values(Object.groupBy(possible, wordsOf)).flatMap((alike) => alike?.slice(0, 1) ?? []);
-  return identities
+  return kinds
     .filter(({ scope }) => scope === 'Namespaced')
     .flatMap(({ kind }) => {
       const sample = samples.find((one) => one.kind === kind);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, inject, it } from 'vitest';
 import { environmentWith } from '../../../src/config.ts';
-import { identities } from '../../../src/kinds/identities.ts';
+import { kinds } from '../../../src/kinds/index.ts';
 import { connect, kubectl, sharedKubernetes } from '../../scenarios/support/kubernetes.ts';
 
 /* The real Helm on the real API server. */
@@ -56,7 +56,7 @@ describe.skipIf('missing' in had)('Helm', () => {
 
     expect([before, after]).toEqual(['1', '1']);
     expect((await kubectl(plane, '-n', 'by-helm', 'get', 'deployments', '-o', 'name')).trim()).toBe('');
-    for (const { plural } of identities) expect(left).toContain(`${plural}.apphosting.dev`);
+    for (const { plural } of kinds) expect(left).toContain(`${plural}.apphosting.dev`);
   });
 });
 

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { request } from 'undici';
 import { parseAllDocuments, stringify } from 'yaml';
 import { poll } from '../../../../src/sandbox/poll.ts';
-import { identities } from '../../../../src/kinds/identities.ts';
+import { kinds } from '../../../../src/kinds/index.ts';
 import { type Listening, startSimulator } from '../../../../src/simulator/start.ts';
 import { waiting, type Answer, type Api } from '../kubernetes.ts';
 
@@ -125,7 +125,7 @@ export class Team {
 
   /** Everything of ours that is in the namespace. */
   async left(): Promise<readonly Held[]> {
-    const plurals = identities.filter(({ scope }) => scope === 'Namespaced').map(({ plural }) => plural);
+    const plurals = kinds.filter(({ scope }) => scope === 'Namespaced').map(({ plural }) => plural);
     const path = (plural: string) => `${group}/namespaces/${this.namespace}/${plural}`;
     const lists = await Promise.all(plurals.map((plural) => this.#api.get(path(plural))));
     return lists.flatMap(({ body }) => (body as { items: readonly Held[] }).items);
@@ -166,7 +166,7 @@ export class Team {
 
   path({ kind, metadata: { name } }: Pick<Manifest, 'kind' | 'metadata'>): string {
     if (kind === 'Secret') return `/api/v1/namespaces/${this.namespace}/secrets/${name}`;
-    const { plural, scope } = identities.find((one) => one.kind === kind) ?? { plural: kind, scope: 'Namespaced' };
+    const { plural, scope } = kinds.find((one) => one.kind === kind) ?? { plural: kind, scope: 'Namespaced' };
     return `${group}${scope === 'Cluster' ? '' : `/namespaces/${this.namespace}`}/${plural}/${name}`;
   }
 }
