@@ -1,5 +1,5 @@
 /**
- * Defines and compares JSON values that may contain secrets.
+ * Defines, parses and compares JSON values that may contain secrets.
  *
  * Also compares the resourceVersions of Kubernetes, which are numbers written as text.
  */
@@ -41,6 +41,15 @@ export class Secret {
 /** Any JSON value. Secrets in the value stay wrapped in `Secret`. */
 export type Json = null | boolean | number | string | Secret | readonly Json[] | { readonly [key: string]: Json };
 export type JsonObject = { readonly [key: string]: Json };
+
+/** Returns the value that a JSON text contains; undefined if the text is not JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
 
 /** Copies a value with its secrets in plain text: to send it, or to compare it with what the service shows. */
 export function revealed(value: Json | undefined): unknown {

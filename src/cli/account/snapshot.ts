@@ -3,6 +3,7 @@
  * it where no credential is allowed.
  */
 import { z } from 'zod';
+import { jsonIn } from '../../base/json.ts';
 import { Trouble } from '../../config.ts';
 import { textIn } from './flags.ts';
 import { addressOf, readingOnce, type AccountReader } from './reader.ts';
@@ -63,12 +64,4 @@ export async function openSnapshot(path: string, accountId: string | undefined):
     const message = `${request.endpoint}: the snapshot does not contain the answer to ${address}`;
     return { is: 'failed', why: 'notInSnapshot', message };
   });
-}
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

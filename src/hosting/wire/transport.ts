@@ -6,7 +6,7 @@
  * or 425, `service.ts` may send a call once more. An error is thrown only for a bug. One table maps each response, and
  * a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
-import { isRecord, type Json, revealed, Secret } from '../../base/json.ts';
+import { isRecord, type Json, jsonIn, revealed, Secret } from '../../base/json.ts';
 import { type Clock, deadline, retryAfterMs } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
@@ -101,15 +101,6 @@ function wireRequest(target: Target, request: Request, rest: Pick<WireRequest, '
   };
 }
 
-/** Parses JSON; undefined if the text is not JSON. */
-function json(text: string): { readonly value: unknown } | undefined {
-  try {
-    return { value: JSON.parse(text) };
-  } catch {
-    return undefined;
-  }
-}
-
 /** Returns the service's explanation of a refusal, safe to show to people. */
 function saidOf(target: Target, request: Request, text: string | undefined, longest: number): string {
   if (text === undefined) return '';
@@ -121,21 +112,21 @@ function saidOf(target: Target, request: Request, text: string | undefined, long
 }
 
 function seenOf(target: Target, request: Request, { status, headers, text }: WireResponse, wallMs: number): Seen {
-  const read = text === undefined ? undefined : json(text);
+  const read = text === undefined ? undefined : jsonIn(text);
   const dateMs = Date.parse(String(headers['date'] ?? ''));
   const ok = status >= 200 && status < 300;
-  const isNo = !ok || saysNo(read?.value);
+  const isNo = !ok || saysNo(read);
   const redirect = status >= 300 && status < 400 ? ' (the operator follows no redirects)' : '';
   const flaw = text === '' ? ' (the body is empty)' : ' (the body is not JSON)';
   const unreadable = ok && read === undefined ? flaw : '';
   const message = `the service answered ${status}${redirect}${unreadable}`;
-  const words = isNo ? errorTextOf(read === undefined && !ok ? text : read?.value) : undefined;
+  const words = isNo ? errorTextOf(read === undefined && !ok ? text : read) : undefined;
   return {
     was: 'answer',
     status,
     // Responses to reads are compared with specs, so they stay unchanged. From all other responses, remove the token and every
     // text that may repeat a secret.
-    body: request.effect === 'read' ? read?.value : withoutCredential(withoutWords(request, read?.value), target.token),
+    body: request.effect === 'read' ? read : withoutCredential(withoutWords(request, read), target.token),
     readable: read !== undefined,
     empty: text?.trim() === '',
     saysNo: isNo,

@@ -5,6 +5,7 @@
  * the text of the message. `sanitize` cleans the server's messages before people see them.
  */
 import { z } from 'zod';
+import { jsonIn } from '../../base/json.ts';
 import { type Clock, inTime, retryAfterMs } from '../../base/time.ts';
 import { KubeError, type KubeReason } from '../../engine/ports.ts';
 
@@ -122,11 +123,7 @@ const StatusBody = z.object({
 type StatusBody = z.output<typeof StatusBody>;
 
 function statusBodyOf(json: string): StatusBody | undefined {
-  try {
-    return StatusBody.safeParse(JSON.parse(json)).data;
-  } catch {
-    return undefined;
-  }
+  return StatusBody.safeParse(jsonIn(json)).data;
 }
 
 /**

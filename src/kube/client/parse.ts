@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isRecord, isVersion } from '../../base/json.ts';
+import { isRecord, isVersion, jsonIn } from '../../base/json.ts';
 import {
   type KubeObject,
   type ObjectMeta,
@@ -49,11 +49,9 @@ const WatchLine = z.discriminatedUnion('type', [
 
 /** Parses JSON; throws a `GarbledError` that describes the request but quotes nothing of the JSON. */
 export function parseJson(text: string, what: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new GarbledError(`${what}: the answer is not JSON`);
-  }
+  const value = jsonIn(text);
+  if (value === undefined) throw new GarbledError(`${what}: the answer is not JSON`);
+  return value;
 }
 
 /**

@@ -6,6 +6,7 @@ import { type ChildProcess, spawn, type SpawnOptions } from 'node:child_process'
 import type { RequestOptions } from 'node:https';
 import type { User } from '@kubernetes/client-node';
 import { type Credential, ExecAuth } from '@kubernetes/client-node/dist/exec_auth.js';
+import { isRecord, jsonIn } from '../../base/json.ts';
 import type { Clock } from '../../base/time.ts';
 import { bufferFromFileOrString } from '@kubernetes/client-node/dist/config.js';
 import { OpenIDConnectAuth } from '@kubernetes/client-node/dist/oidc_auth.js';
@@ -155,11 +156,6 @@ async function refreshed(settings: OidcSettings, token: string) {
 
 /** Returns the expiry time of a JWT in ms; undefined if the token is not a JWT with an expiry time. */
 function expiryMs(token: string | undefined): number | undefined {
-  try {
-    const claims: unknown = JSON.parse(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());
-    const { exp } = claims as { readonly exp?: unknown };
-    return typeof exp === 'number' ? exp * 1000 : undefined;
-  } catch {
-    return undefined;
-  }
+  const claims = jsonIn(Buffer.from(token?.split('.')[1] ?? '', 'base64url').toString());
+  return isRecord(claims) && typeof claims['exp'] === 'number' ? claims['exp'] * 1000 : undefined;
 }

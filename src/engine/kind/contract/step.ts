@@ -5,7 +5,7 @@
  * defines the part of an object's status that the engine reads back, and the part of status that the kind fills in.
  */
 import type { z } from 'zod';
-import type { Json } from '../../../base/json.ts';
+import { type Json, jsonIn } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
 import type { Applied, Condition as ConditionSchema, Drift as DriftSchema, Journal } from '../schema/status.ts';
 import type { Reason } from './reasons.ts';
@@ -41,11 +41,7 @@ export function arrivesWithinMs({ deadlineSeconds }: JournalEntry, horizonMs: nu
  * entry.
  */
 export function writtenBody({ payload = '' }: Pick<JournalEntry, 'payload'>): unknown {
-  try {
-    return JSON.parse(payload);
-  } catch {
-    return undefined;
-  }
+  return jsonIn(payload);
 }
 
 /** A journal entry without the fields that the engine fills in. */
