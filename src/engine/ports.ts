@@ -160,9 +160,8 @@ export interface SendOptions {
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /**
-   * Monotonic time until which no request with this credential gets its turn, because the service asked for a pause.
-   * Requests wait for that time, or fail at once while more than `shortPauseMs` of the pause remain. A request that got
-   * its turn before the pause, but is still connecting, is sent all the same.
+   * Monotonic time at which the pause that the service asked for ends; see
+   * docs/design/polling-and-budget.md#after-a-429-pause-all-requests-of-the-credential.
    */
   readonly throttledUntil: number | undefined;
   /**

@@ -9,15 +9,9 @@
  * urgent request goes first, but every eighth turn goes to the request that has waited longest, so that no request waits for
  * ever.
  *
- * After a 429 or 425 no further request gets its turn for as long as the service asks (at least 1 s, plus up to 0.25 s at random,
- * and at most 15 minutes for each response), or for a growing pause if the service names no time (1 s, doubling to 60 s, shortened
- * at random by up to a half). Of several pauses the one that ends last counts. No response ends a pause early. While more than 10 s
- * of the pause remain, requests fail at once; in its last 10 s they wait. A request that got its turn before the pause, but is
- * still connecting, is sent all the same.
- *
- * A 429 or 425 also halves the number of requests per second. After the pause, this number regains a sixtieth of its full value
- * each second. Responses to requests that began before the number was halved do not halve it again, but they can lengthen the
- * pause; what the number had regained before is then lost. All of this is kept in memory.
+ * A 429 or 425 pauses all requests of the credential and halves the number of requests per second for a while; see
+ * docs/design/polling-and-budget.md#after-a-429-pause-all-requests-of-the-credential. While more than 10 s of the pause remain,
+ * requests fail at once; in its last 10 s they wait.
  *
  * Requests wait in a p-queue. The injected clock pauses and starts the queue, so the queue uses no timers of its own.
  *
