@@ -125,8 +125,8 @@ function differences(object: KubeObject, service: Service, isRewound: boolean): 
   const ready = conditionsOf(object).find(({ type }) => type === 'Ready');
   const spec = object.spec as Row & { lifecycle?: Row };
   if (
-    (ready?.reason === 'Observed' && spec.lifecycle?.['managementPolicy'] === 'Observe') ||
-    (ready?.reason === 'DriftReported' && spec.lifecycle?.['drift'] === 'Report')
+    (ready?.reason === 'Observed' || ready?.reason === 'DriftReported') &&
+    (spec.lifecycle?.['managementPolicy'] === 'Observe' || spec.lifecycle?.['drift'] === 'Report')
   )
     return [];
   if (object.kind === 'MemberAccess') return differencesOfAccess(object, service);
