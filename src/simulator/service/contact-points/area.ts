@@ -2,13 +2,20 @@ import { adminOf, memberOf, permittedIn, regionNamed } from '../accounts/access.
 import { regions } from '../accounts/records.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
-import { choice, fields, list, object, optional, queryFlag, required, sent, text } from '../../http/fields.ts';
+import { choice, fields, list, must, object, optional, queryFlag, readFields } from '../../http/fields.ts';
+import { required, sent, text } from '../../http/fields.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../shape.ts';
 import type { World } from '../../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
-import { contactPointTypes, deployedTo, deployLater, deploys, newConfig } from './contact-point.ts';
+import { contactPointTypes, deployedTo, deployLater, deploys, newConfig, pointFields } from './contact-point.ts';
 
-const patchable = ['name', 'config'];
+const pointNames = Object.keys(pointFields) as (keyof typeof pointFields)[];
+
+/** The fields of POST /contact-point beside `type` and `config`; all of them except name are optional. */
+const newPoint = { ...pointFields, name: must(pointFields.name) };
+
+/** The fields that PATCH /contact-point may change. */
+const patchable = [...pointNames, 'config'];
 
 /** Serves contact points: the destinations to which the service delivers alerts. */
 export const contactPointsArea: Area = {
@@ -16,7 +23,7 @@ export const contactPointsArea: Area = {
   routes: [
     route('GET /contact-points', ['svc:read'], listPoints, ['accountId']),
     route('GET /contact-point', ['svc:read'], getPoint, ['contactPointId', 'showSecrets']),
-    route('POST /contact-point', ['svc:write:config'], postPoint, ['accountId', 'name', 'type', 'config']),
+    route('POST /contact-point', ['svc:write:config'], postPoint, ['accountId', ...pointNames, 'type', 'config']),
     route('PATCH /contact-point', ['svc:write:config'], patchPoint, ['contactPointId', ...patchable]),
     route('DELETE /contact-point', ['svc:write:config'], deletePoint, ['contactPointId']),
   ],
@@ -36,8 +43,6 @@ export const contactPointsArea: Area = {
     ),
   ],
 };
-
-const pointName = text({ min: 1, max: 50 });
 
 function listPoints(call: AreaCall): AreaAnswer {
   const accountId = required(call.query, 'accountId', text());
@@ -60,14 +65,14 @@ function postPoint(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const accountId = required(body, 'accountId', text());
   adminOf(call, accountId);
-  const name = required(body, 'name', pointName);
+  const given = readFields(body, newPoint);
   const type = required(body, 'type', choice(contactPointTypes));
   const config = newConfig(type, required(body, 'config', object));
-  requireFreeName(world, accountId, name);
+  requireFreeName(world, accountId, given.name);
   const contactPointId = world.id('cp');
   const [createdAt, updatedAt] = [world.now, world.now];
-  const point = { contactPointId, accountId, name, type, config, dashboardDeployments: [], createdAt, updatedAt };
-  world.change(contactPoints, point, 'contactPoint.created', { name, type });
+  const point = { contactPointId, accountId, ...given, type, config, dashboardDeployments: [], createdAt, updatedAt };
+  world.change(contactPoints, point, 'contactPoint.created', { name: given.name, type });
   if (world.readings['contactPoints.deploys'] === 'everywhere') {
     for (const region of world.of(regions).all()) deployLater(world, contactPointId, region.name);
   }
@@ -78,13 +83,14 @@ function patchPoint(call: AreaCall): AreaAnswer {
   const { world, body } = call;
   const point = contactPointNamed(world, required(body, 'contactPointId', text()));
   adminOf(call, point.accountId);
-  const name = optional(body, 'name', pointName) ?? point.name;
-  const given = optional(body, 'config', object);
-  const config = given === undefined ? point.config : changedConfig(point.type, point.config, given);
-  if (name !== point.name) requireFreeName(world, point.accountId, name);
-  const next = { ...point, name, config, updatedAt: world.now };
+  const given = readFields(body, pointFields);
+  const settings = optional(body, 'config', object);
+  const config = settings === undefined ? point.config : changedConfig(point.type, point.config, settings);
+  const next = { ...point, ...given, config, updatedAt: world.now };
+  if (next.name !== point.name) requireFreeName(world, point.accountId, next.name);
   const changes = patchable.filter((field) => sent(body, field));
-  if (changes.length > 0) world.change(contactPoints, next, 'contactPoint.updated', { fields: changes, name });
+  if (changes.length > 0)
+    world.change(contactPoints, next, 'contactPoint.updated', { fields: changes, name: next.name });
   return patched(world, 'Contact point updated', { contactPoint: shown(world, next) });
 }
 
@@ -107,7 +113,8 @@ function requireFreeName(world: World, accountId: string, name: string): void {
 }
 
 function shown(world: World, point: ContactPoint): object {
-  const { contactPointId, name, type, accountId, dashboardDeployments } = point;
+  const { contactPointId, type, accountId, dashboardDeployments } = point;
+  const own = Object.fromEntries(pointNames.map((name) => [name, point[name]]));
   const [createdAt, updatedAt] = [date(world, point.createdAt), date(world, point.updatedAt)];
-  return { contactPointId, name, type, accountId, dashboardDeployments, createdAt, updatedAt };
+  return { contactPointId, ...own, type, accountId, dashboardDeployments, createdAt, updatedAt };
 }

@@ -1,5 +1,5 @@
 import { type BodyFields, fields, type FieldShape, list, matching, must, onlyFields } from '../../http/fields.ts';
-import { type Reads, text } from '../../http/fields.ts';
+import { type ReadFields, type Reads, text } from '../../http/fields.ts';
 import { found, invalid } from '../../http/refusal.ts';
 import { collection } from '../../store/collection.ts';
 import type { World } from '../../store/store.ts';
@@ -80,8 +80,13 @@ export function newConfig(type: ConfigType, given: BodyFields): Config {
   return fields(shape)(Object.fromEntries(sent), 'config') as object as Config;
 }
 
+/** The fields beside `type` and `config` that POST and PATCH /contact-point both take and responses show. */
+export const pointFields = {
+  name: text({ max: 50 }),
+};
+
 /** A contact point: a destination to which the service delivers alerts. */
-export interface ContactPoint {
+export interface ContactPoint extends ReadFields<typeof pointFields> {
   readonly contactPointId: string;
   readonly accountId: string;
   readonly name: string;
