@@ -61,23 +61,6 @@ describe('POST /contact-point', () => {
     expect(on.ledger()).toEqual([]);
   });
 
-  it('wants a name of 1 to 50 characters, counted as people count', async () => {
-    const on = box();
-    const config = { addresses: ['a@example.com'] };
-    const table = [
-      ['', 400],
-      ['x'.repeat(50), 200],
-      ['x'.repeat(51), 400],
-      ['🔔'.repeat(50), 200],
-      ['🔔'.repeat(51), 400],
-      [7, 400],
-      [null, 400],
-      [undefined, 400],
-    ] as const;
-
-    for (const [name, status] of table) expect((await post(on, 'email', config, { name })).status).toBe(status);
-  });
-
   it('refuses a second name only when names are unique', async () => {
     const on = box();
     await contactPoint(on);
@@ -125,9 +108,6 @@ describe('PATCH /contact-point', () => {
     expect((await on.patch('/contact-point', { contactPointId: id, config: { webhookUrl: hook } })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: id, config: { channel: 'x' } })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: id, config: [] })).status).toBe(400);
-    for (const name of ['', 'x'.repeat(51)]) {
-      expect((await on.patch('/contact-point', { contactPointId: id, name })).status).toBe(400);
-    }
     expect((await on.patch('/contact-point', { name: 'x' })).status).toBe(400);
     expect((await on.patch('/contact-point', { contactPointId: 'cp_none' })).status).toBe(404);
     const { config } = (await on.get(`/contact-point?contactPointId=${id}&showSecrets=true`)).body;
@@ -145,6 +125,34 @@ describe('PATCH /contact-point', () => {
     expect(Object.keys((await patch('object')).body)).toEqual(['message', 'contactPoint']);
     expect(Object.keys((await patch('messageOnly')).body)).toEqual(['message']);
     expect((await patch('empty')).text).toBe('');
+  });
+});
+
+/** The texts beside the config: how long each may be, and whether a contact point needs it. */
+const texts = {
+  name: { min: 1, max: 50, isNeeded: true },
+};
+
+describe.each(Object.entries(texts))('the %s of a contact point', (field, { min, max, isNeeded }) => {
+  it(`has ${min} to ${max} characters, counted as people count`, async () => {
+    const on = box();
+    const config = { addresses: ['a@example.com'] };
+    const contactPointId = await contactPoint(on);
+    const table = [
+      ['', min === 0 ? 200 : 400],
+      ['x'.repeat(max), 200],
+      ['x'.repeat(max + 1), 400],
+      ['🔔'.repeat(max), 200],
+      ['🔔'.repeat(max + 1), 400],
+      [7, 400],
+    ] as const;
+
+    for (const [value, status] of table) {
+      expect((await post(on, 'email', config, { [field]: value })).status).toBe(status);
+      expect((await on.patch('/contact-point', { contactPointId, [field]: value })).status).toBe(status);
+    }
+    expect((await post(on, 'email', config, { [field]: null })).status).toBe(400);
+    expect((await post(on, 'email', config, { [field]: undefined })).status).toBe(isNeeded ? 400 : 200);
   });
 });
 
