@@ -20,6 +20,11 @@ import { objectLifecycle } from '../shared/schema.ts';
 /** The delivery types. The spec of a contact point has exactly one of these fields. */
 export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] as const;
 
+/** Builds the schema of a text that keeps its value in the service after it has left the spec. */
+function keptText(description: string, bounds: Parameters<typeof text>[1]) {
+  return text(`${description} The service cannot clear it.`, bounds).optional();
+}
+
 const Fields = specInAccount(
   'The destination of alerts. Set exactly one of email, webhook, chatA, chatB, chatC and incident.',
   {
@@ -41,14 +46,14 @@ const Fields = specInAccount(
           check: ({ value }) => value === undefined || /^https?:\/\/[^ ]+$/u.test(value),
         },
       ),
-      httpMethod: text('The HTTP method, such as POST or PUT.', { min: 1, max: 16, pattern: '^[A-Z]+$' }).optional(),
-      username: text('The user name for basic authentication.', { max: 256 }).optional(),
+      httpMethod: keptText('The HTTP method, such as POST or PUT.', { min: 1, max: 16, pattern: '^[A-Z]+$' }),
+      username: keptText('The user name for basic authentication.', { max: 256 }),
       password: secretText('The password for basic authentication.').optional(),
     }).optional(),
     chatA: fields('Posts to the first team-chat service (API type: chat_webhook_a).', {
       webhookUrl: secretText('The URL of the incoming webhook of the chat service.'),
-      channel: text('The channel to post to, unless the webhook is locked to one.', { max: 256 }).optional(),
-      mentionUsers: text('The users to mention, in the format of the chat service.', { max: 1024 }).optional(),
+      channel: keptText('The channel to post to, unless the webhook is locked to one.', { max: 256 }),
+      mentionUsers: keptText('The users to mention, in the format of the chat service.', { max: 1024 }),
     }).optional(),
     chatB: fields('Posts to the second team-chat service (API type: chat_webhook_b).', {
       webhookUrl: secretText('The https URL of a workflow webhook of the chat service.'),
@@ -58,7 +63,7 @@ const Fields = specInAccount(
     }).optional(),
     incident: fields('Opens incidents in an incident-management service (API type: incident_service).', {
       integrationKey: secretText('The integration key.'),
-      severity: text('The severity of the incidents, as the incident service calls it.', { max: 64 }).optional(),
+      severity: keptText('The severity of the incidents, as the incident service calls it.', { max: 64 }),
     }).optional(),
     verifyConfig: flag(
       'True to read the settings and their secrets back from the service and compare them with the spec. The token needs the Secrets Access role. Default: false.',
