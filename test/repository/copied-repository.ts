@@ -58,22 +58,18 @@ export class CopiedRepository {
     writeFileSync(join(this.#copy, path), text);
   }
 
-  /** Does what each block of a section says: `place` puts a text where the note above it says; returns what commands printed. */
+  /** Follows the blocks under a heading: `place` puts a text where the note above it says; returns the commands, which are not run. */
   follow(title: string, place: (note: string, text: string) => void): readonly string[] {
-    const [, section = ''] = this.read('CONTRIBUTING.md').split(new RegExp(`^## ${title}$`, 'mu'));
-    return blocksOf(section.split(/^## /mu)[0] ?? '').flatMap(({ language, text, note }) => {
-      if (language === 'sh')
-        return text
-          .trim()
-          .split('\n')
-          .map((line) => this.#command(line));
+    const [, section = ''] = this.read('CONTRIBUTING.md').split(new RegExp(`^##+ ${title}$`, 'mu'));
+    return blocksOf(section.split(/^##+ /mu)[0] ?? '').flatMap(({ language, text, note }) => {
+      if (language === 'sh') return text.trim().split('\n');
       if (note !== undefined) place(note, text);
       return [];
     });
   }
 
-  /** The programs behind the commands that the page names, without what npm would look after. */
-  #command(line: string): string {
+  /** Runs the program behind a command that the page names, without what npm would look after; returns what it printed. */
+  command(line: string): string {
     if (line === 'npm run generate') return this.run(process.execPath, 'src/cli/reference/generate.ts');
     if (line === 'npm run format') return this.run(process.execPath, join(root, 'node_modules', '.bin', 'oxfmt'));
     if (line === 'npx tsc --noEmit -p .') return this.types();
