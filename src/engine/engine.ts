@@ -20,7 +20,8 @@ import {
   countGroupOf,
 } from './objects/stored.ts';
 import { metricsSnapshot, type MetricsSnapshot } from './objects/metrics-snapshot.ts';
-import { Subscriptions, InProcessStates } from './objects/in-process.ts';
+import { InProcessStates } from './objects/in-process.ts';
+import { Subscriptions } from './objects/subscriptions.ts';
 import type { CacheEvent, KubeObject, ListListener, MaterialName } from './ports.ts';
 import { isBeingMade } from './context/build-pass.ts';
 import type { EngineParts } from './context/parts.ts';

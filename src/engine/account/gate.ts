@@ -7,7 +7,8 @@
  * many resources change within a short time, the account counts its resources only once.
  */
 import type { EngineOptions } from '../options.ts';
-import type { InProcessStates, Subscriptions } from '../objects/in-process.ts';
+import type { InProcessStates } from '../objects/in-process.ts';
+import type { Subscriptions } from '../objects/subscriptions.ts';
 import {
   indexKey,
   type ObjectIndex,

@@ -23,7 +23,7 @@ import {
   goesFirst,
   readyIn,
 } from '../objects/stored.ts';
-import { RecordingView } from '../objects/in-process.ts';
+import { RecordingView } from '../objects/subscriptions.ts';
 import { usageOf, type AccountParts } from '../account/gate.ts';
 import type { LivePass, ReconcileContext } from './context.ts';
 import type { EngineParts } from './parts.ts';

@@ -13,7 +13,8 @@ import type { Pass } from '../kind/contract/pass.ts';
 import { overAt } from '../kind/planner/observe.ts';
 import type { Call, Intent, JournalEntry, Memory, OwnCondition, Showing, Verdict } from '../kind/contract/step.ts';
 import type { Reason } from '../kind/contract/reasons.ts';
-import type { InProcess, RecordingView } from '../objects/in-process.ts';
+import type { InProcess } from '../objects/in-process.ts';
+import type { RecordingView } from '../objects/subscriptions.ts';
 import {
   isHeldByUs,
   reconcileToken,
