@@ -21,15 +21,8 @@ import { isoSecondsUp, momentOf } from '../base/time.ts';
 import type { LivePass, ReconcileContext } from './context/context.ts';
 import { publishCall } from './context/report.ts';
 import { livePass } from './context/build-pass.ts';
-import {
-  type Call,
-  isNo,
-  type Memory,
-  type Notes,
-  type Refusal,
-  type Step,
-  type Verdict,
-} from './kind/contract/step.ts';
+import type { Notes } from './kind/contract/notes.ts';
+import { type Call, isNo, type Memory, type Refusal, type Step, type Verdict } from './kind/contract/step.ts';
 import type { Reason } from './kind/contract/reasons.ts';
 import { annotations } from './kind/contract/define.ts';
 import { type KubeObject, type Outcome, type Request, type Service, shortPauseMs } from './ports.ts';
@@ -62,10 +55,7 @@ export class OutgoingCall {
   readonly #context: ReconcileContext;
   readonly #pass: LivePass;
   readonly #call: Call;
-  /**
-   * Times and counts, by name, that this step leaves for the kind's next step. They are stored only if the call is
-   * sent. If undefined, those of earlier steps stay.
-   */
+  /** The notes for the kind's next step, stored only if the call is sent. If undefined, those of earlier steps stay. */
   readonly #note: Notes | undefined;
   /** The fingerprint of the request, by which a repeated call is recognised. */
   readonly #fingerprint: string;

@@ -262,7 +262,7 @@ async function takeSteps(context: ReconcileContext, gathered: Gathered): Promise
     // write. So reconcile again after the next read of the list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, view.service, read);
-    // Keep the notes of this step (times and counts) for the next step. The notes of a call are kept only once the call
+    // Keep the notes of this step for the next step. The notes of a call are kept only once the call
     // is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
@@ -288,8 +288,7 @@ function prepare(context: ReconcileContext, gathered: Gathered): void {
   // two consecutive reads without the object prove that it is gone.
   if (!inProcess.looks) {
     inProcess.askedAt = undefined;
-    const isProved = inProcess.notes['provedGone'] !== undefined;
-    if (!isProved) inProcess.notes = withoutMisses(inProcess.notes);
+    if (inProcess.notes.provedGone !== true) inProcess.notes = withoutMisses(inProcess.notes);
   }
   inProcess.looks = true;
 }

@@ -177,7 +177,7 @@ export class AccountGate {
     // Skip an object that the operator wrote only a short time ago, because the list may be too old to contain it.
     if (wrote !== undefined && clock.monotonic() - wrote.at < settings.horizonMs) return [];
     if (items.has(id)) this.#accepted.delete(object);
-    const isExplained = items.has(id) || notes['provedGone'] !== undefined || this.#accepted.has(object);
+    const isExplained = items.has(id) || notes.provedGone === true || this.#accepted.has(object);
     return [{ object, isMissing: !isExplained }];
   }
 

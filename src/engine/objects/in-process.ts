@@ -6,7 +6,8 @@ import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
-import type { JournalEntry, Memory, Notes, Verdict } from '../kind/contract/step.ts';
+import type { Notes } from '../kind/contract/notes.ts';
+import type { JournalEntry, Memory, Verdict } from '../kind/contract/step.ts';
 import type { Referred } from '../kind/contract/pass.ts';
 import { annotations, group } from '../kind/contract/define.ts';
 import type { ServicePlace, KubeObject } from '../ports.ts';
@@ -116,18 +117,14 @@ export class InProcess {
     return this.wrote?.to === id ? this.wrote : undefined;
   }
 
-  /**
-   * Removes the note that an object was not found, if a newer read contains the object. Such a note is made after a
-   * read without the object; the object counts as gone only after a second such read in a row. A resource with several
-   * objects in the service has one note for each of them, under the object's id.
-   */
+  /** Removes the note that an object was not found, if a newer read contains the object. `id` is the resource's own. */
   noteShown(id: string | undefined, view: RecordingView): void {
-    for (const [name, at] of Object.entries(this.notes)) {
-      const missed = name === 'missedAt' ? id : name;
-      if (missed === undefined || !view.shownAfter(at, missed)) continue;
-      const { [name]: _shown, ...others } = this.notes;
-      this.notes = name === 'missedAt' ? withoutMisses(others) : others;
-    }
+    const { missedAt, missed } = this.notes;
+    if (missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id))
+      this.notes = withoutMisses(this.notes);
+    if (missed === undefined) return;
+    const still = Object.entries(missed).filter(([other, at]) => !view.shownAfter(at, other));
+    this.notes = { ...this.notes, missed: Object.fromEntries(still) };
   }
 
   /**
@@ -233,8 +230,8 @@ export class InProcess {
     // already.
     const { remember = {}, note, ...verdict } = said;
     const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
-    // Each reconcile during the pause after a refusal also stores the notes of the verdict again (times and counts for
-    // the next step), because other steps may have replaced them.
+    // Each reconcile during the pause after a refusal also stores the notes of the verdict again, because other steps may
+    // have replaced them.
     const noted = isNo && note !== undefined ? { note } : {};
     const repeated = { ...verdict, ...ended, ...noted };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };

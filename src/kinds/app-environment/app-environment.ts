@@ -43,7 +43,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
   if (located.is !== 'found') return located;
   const { item, snapshot } = located;
   const sentAt = pass.wrote?.at ?? Number.NEGATIVE_INFINITY;
-  const since = Math.max(sentAt, pass.notes['lookSince'] ?? Number.NEGATIVE_INFINITY);
+  const since = Math.max(sentAt, pass.notes.staleBefore ?? Number.NEGATIVE_INFINITY);
   if (snapshot.begunAt < since) {
     const again = readOf(pass, listOf(pass), since);
     // A list that was read before our call still shows the old state of the environment. So report Updating until a newer list
@@ -52,7 +52,7 @@ function step(pass: EnvironmentPass): EnvironmentStep {
     return isOurs ? { is: 'wait', reason: 'Updating', message: underUpdate, awaits: again } : again;
   }
   const state = stateOf(item);
-  const note = { ...pass.notes, lookSince: pass.monotonicMs };
+  const note = { ...pass.notes, staleBefore: pass.monotonicMs };
   if (isLagging(pass, item)) {
     const message = 'the service accepted the call; waiting until the service shows its effect';
     return { is: 'wait', reason: 'Updating', message, retryInMs: 3_000, note };
@@ -182,17 +182,17 @@ function power(pass: EnvironmentPass, item: AppEnvItem, way: 'start' | 'stop'): 
       corrects: isDrift ? ['powerState'] : [],
       alone: [appEnvId],
       committed: (body) => (way === 'start' ? started(pass, body) : {}),
-      note: (at) => ({ calledAt: at, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
+      note: (at) => ({ environmentCalled: { at, updatedAtBefore: updatedAtMs } }),
       refused: (refusal, answeredAt) => {
         if (refusal.is === 'inDoubt') {
           const message = `${way} environment "${item.name}": the outcome of the call is not known; the operator reads the environment before it sends the call again`;
-          const note = { ...pass.notes, lookSince: answeredAt };
+          const note = { ...pass.notes, staleBefore: answeredAt };
           return { is: 'wait', reason: 'InDoubt', message, retryInMs: 1_000, note };
         }
         const never = way === 'start' && memory.facts.deploy === undefined;
         if (!never || !isNo(refusal)) return undefined;
         const message = `start environment "${item.name}": ${refusal.message}; an environment can start only after a first deployment: set spec.deploy`;
-        return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: 1 } };
+        return { is: 'stall', reason: 'NeverDeployed', message, note: { ...pass.notes, neverDeployed: true } };
       },
     },
   };
@@ -219,7 +219,7 @@ function show(pass: EnvironmentPass): Showing<AppEnvironmentFacts> {
   const deploys = Object.keys(spec.deploy ?? {}).filter((name) => name !== 'onBind');
   return {
     facts: { ...memory.facts, ...shownOf(item, state), appName: appNameOf(pass, item) },
-    conditions: [deployedCondition(state, memory.facts, notes['neverDeployed'] !== undefined)],
+    conditions: [deployedCondition(state, memory.facts, notes.neverDeployed === true)],
     drift: isDrift ? [{ field: 'powerState', desired: powerState, observed: state }] : [],
     unverified: [...deploys.map((name) => `deploy.${name}`), ...Object.keys(partsOf(pass)).toSorted()],
     leftover,

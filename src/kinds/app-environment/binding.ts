@@ -148,7 +148,7 @@ function missing(pass: EnvironmentPass, id: string, snapshot: Snapshot): Located
   const look = { read: listOf(pass), begunAt: snapshot.begunAt, apartMs: pass.account.pollMs };
   const unsure = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   if (unsure !== undefined) return unsure;
-  const note = { ...pass.notes, provedGone: 1 };
+  const note = { ...pass.notes, provedGone: true };
   const blind = waitWhileFrozen(pass);
   if (blind !== undefined) return { ...blind, note };
   const [successor, other] = candidates(pass).filter(({ appEnvId }) => appEnvId !== id);

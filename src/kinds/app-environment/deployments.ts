@@ -376,7 +376,7 @@ export function act(pass: EnvironmentPass, item: AppEnvItem, action: DeploymentA
       whileInFlight: { applied: appliedInFlight(pass, carries) },
       alone: [item.appEnvId],
       committed: (body) => (lifecycleAnswerOf(body) === undefined ? undefined : done({ body, atMs, attempt })),
-      note: (sentAt) => ({ calledAt: sentAt, ...(updatedAtMs !== undefined && { updatedAtBefore: updatedAtMs }) }),
+      note: (at) => ({ environmentCalled: { at, updatedAtBefore: updatedAtMs } }),
       refused: (refusal) => refusedAs(pass, item, action, refusal),
     },
   };
@@ -398,7 +398,7 @@ function refusedAs(
   const said = {
     reason: isRollback ? 'RollbackRefused' : 'Rejected',
     message: `${what}: ${refusal.message}`,
-    note: { ...pass.notes, refusedFor: pass.subject.generation },
+    note: { ...pass.notes, deployRefusedIn: pass.subject.generation },
   } as const;
   const starts = pass.spec.powerState === 'Running' && stateOf(item) === 'Stopped' && isStartable(pass);
   // If the service refused the call because of a conflict, an earlier try of the same call may have had an effect. So
@@ -411,7 +411,7 @@ function refusedAs(
  * instead.
  */
 export function startsWithout(pass: EnvironmentPass): boolean {
-  return pass.notes['refusedFor'] === pass.subject.generation && isStartable(pass);
+  return pass.notes.deployRefusedIn === pass.subject.generation && isStartable(pass);
 }
 
 /**
@@ -434,11 +434,10 @@ export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvI
 
 /** True while the service still shows the environment as it was before our call. */
 export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnvItem): boolean {
-  const { notes, monotonicMs, horizonMs } = pass;
-  const { calledAt, updatedAtBefore } = notes;
-  if (calledAt === undefined || isUnderWay(status)) return false;
-  if (updatedAtMs === undefined || updatedAtBefore === undefined) return false;
-  return updatedAtMs === updatedAtBefore && monotonicMs - calledAt < horizonMs;
+  const { environmentCalled } = pass.notes;
+  if (environmentCalled === undefined || isUnderWay(status)) return false;
+  const { at, updatedAtBefore } = environmentCalled;
+  return updatedAtMs !== undefined && updatedAtMs === updatedAtBefore && pass.monotonicMs - at < pass.horizonMs;
 }
 
 /**

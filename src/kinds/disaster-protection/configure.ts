@@ -116,7 +116,7 @@ export function configure(
       },
     },
     remember: { facts },
-    note: { unsent: 1 },
+    note: { timesSent: 0 },
   };
 }
 
@@ -172,8 +172,7 @@ export function resolveConfigure(
     // Another client may have raised the generation. In that case, remove the call from the journal, and compare the
     // configuration with the spec again before anything is sent.
     const isNew = item.expectedGeneration === 0;
-    const isForeign =
-      pass.notes['unsent'] !== undefined || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
+    const isForeign = pass.notes.timesSent === 0 || (isNew ? !mayBeOf(item, now) : journal.conflicted !== undefined);
     if (isForeign) return anew;
     const remember = { ...bound(pass, now.configurationId, 'Created'), applied: appliedByItem(pass, item) };
     return { is: 'again', remember, note: {} };
@@ -184,7 +183,7 @@ export function resolveConfigure(
   if (isVoid || journal.conflicted !== undefined) return anew;
   const busy = now === undefined ? waitWhileFrozen(pass) : underway(pass, now.configurationId, now);
   if (busy !== undefined) return busy;
-  const sentAt = pass.notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  const sentAt = pass.notes.sentAt ?? Number.NEGATIVE_INFINITY;
   if (pass.monotonicMs - sentAt < resendMs) {
     const message = `${words(pass, item.expectedGeneration === 0)}: the outcome of the request is not known; the operator repeats the same request every ${resendMs / 1_000} s until the service answers or shows the result. The service recognises the repeated request by its requestId`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: 5_000 };

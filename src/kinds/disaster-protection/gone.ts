@@ -66,14 +66,14 @@ export function unproved(pass: ProtectionPass, snapshot: Configurations, id: str
   const blind = waitWhileFrozen(pass);
   // This resource has already reported that its configuration is gone. It still waits, because the account stays frozen
   // until all other missing objects are found again or proved gone, too.
-  if (blind !== undefined && notes['provedGone'] !== undefined) return blind;
+  if (blind !== undefined && notes.provedGone === true) return blind;
   const wipedBy = wiperOf(pass, id);
   const apartMs = wipedBy === undefined || blind !== undefined ? horizonMs : provenApartMs;
   const { reason, message } = blind ?? { reason: 'ObjectMissing', message: `${notListed(id)} yet` };
   const read = drConfigurationsOf(account.accountId);
   const unsure =
     waitForSecondMiss(pass, { read, begunAt, apartMs }, { reason, message }) ??
-    (blind && provenBySource(pass, id, (notes['missedAt'] ?? begunAt) + apartMs, blind));
+    (blind && provenBySource(pass, id, (notes.missedAt ?? begunAt) + apartMs, blind));
   // A list that does not contain the configuration may be out of date, so read the list again soon.
   if (blind === undefined && unsure?.is === 'wait') return lookingAgain(pass, unsure, read, snapshot);
   if (unsure !== undefined) return unsure;
@@ -91,11 +91,11 @@ function provenBySource(pass: ProtectionPass, id: string, since: number, blind: 
   const sources = drSourcesOf(account.accountId);
   const source = view.one(sources, environmentOf(pass));
   if (source === undefined || source.snapshot.begunAt < since) {
-    return view.problem(sources) === undefined ? { ...readOf(pass, sources, since), note: notes } : blind;
+    return view.problem(sources) === undefined ? readOf(pass, sources, since) : blind;
   }
   if (source.item === undefined || source.item.configurationId === id) return blind;
   const again = readOf(pass, drConfigurationsOf(account.accountId), monotonicMs);
-  return { ...again, note: { ...notes, provedGone: 1 } };
+  return { ...again, note: { ...notes, provedGone: true } };
 }
 
 /** Returns the name of the accepted DisasterReset that wiped a configuration, if there is one. */

@@ -217,7 +217,7 @@ function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (unsure !== undefined) return unsure;
   // The list of sources (environments that can be protected) shows whether a clean-up is pending. A list that was read
   // before the configuration was gone may not show the clean-up yet, so read the list again.
-  const since = pass.notes['missedAt'] ?? seen.snapshot.begunAt;
+  const since = pass.notes.missedAt ?? seen.snapshot.begunAt;
   const read = drSourcesOf(pass.account.accountId);
   const { sources } = seen;
   if (sources === undefined || sources.begunAt < since) return { ...readOf(pass, read, since), note: pass.notes };

@@ -108,13 +108,13 @@ function changed({ spec, referred }: AccessPass, ids: readonly string[]): Access
  * Environments that the spec names are never left out.
  */
 function withoutGone(pass: AccessPass, target: readonly string[]): AccessStep | undefined {
-  const { notes, account, view, spec } = pass;
-  const { refusedAt } = notes;
-  if (refusedAt === undefined || account.frozen !== undefined) return undefined;
+  const { account, view, spec } = pass;
+  const { deniedAt } = pass.notes;
+  if (deniedAt === undefined || account.frozen !== undefined) return undefined;
   const list = appEnvsOf(account.accountId);
-  const since = refusedAt + account.pollMs;
+  const since = deniedAt + account.pollMs;
   const seen = view.one(list, spec.externalId);
-  if (seen === undefined || seen.snapshot.begunAt < since) return { ...readOf(pass, list, since), note: notes };
+  if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, list, since);
   const gone = unseenIn(pass, target);
   const rest = target.filter((id) => !gone.includes(id));
   return restrictTo(pass, rest, { ids: wantedOf(pass).ids, isWhole: true });
@@ -171,17 +171,17 @@ function leave(pass: AccessPass): AccessStep {
   if (!grants || isObserved(pass)) return { is: 'release', stays };
   const other = pass.claimant(membershipId);
   if (other !== undefined) return { is: 'release', stays: `${stays}, because ${other.name} manages the same member` };
-  const since = Math.max(pass.askedAt, notes['grantedAt'] ?? Number.NEGATIVE_INFINITY);
+  const since = Math.max(pass.askedAt, notes.removedAt ?? Number.NEGATIVE_INFINITY);
   const seen = pass.view.one(readAccess(pass), membershipId);
   if (seen === undefined || seen.snapshot.begunAt < since) return readOf(pass, readAccess(pass), since);
   if (seen.item === undefined || seen.item.allowedAppEnvIds.length === 0) return { is: 'release' };
-  if (notes['grantedAt'] !== undefined && pass.monotonicMs - notes['grantedAt'] < pass.horizonMs) {
+  if (notes.removedAt !== undefined && pass.monotonicMs - notes.removedAt < pass.horizonMs) {
     const message = `member ${membershipId} was given access to every environment; waiting until the service shows the change`;
     return { is: 'wait', reason: 'Deleting', message, retryInMs: 2_000 };
   }
   const words = `give member ${membershipId} access to every environment, because lifecycle.onDelete is GrantFullAccess`;
   const call = openUp(pass, words);
-  return { is: 'call', call: { ...call, note: (at) => ({ grantedAt: at }), committed: () => ({}) } };
+  return { is: 'call', call: { ...call, note: (removedAt) => ({ removedAt }), committed: () => ({}) } };
 }
 
 // ---- sending the list of environments --------------------------------------------------------------------------
@@ -252,7 +252,7 @@ function leftDrift(pass: AccessPass): AccessStep | undefined {
 function stale(pass: AccessPass): AccessStep | undefined {
   const read = readAccess(pass);
   const begunAt = pass.view.one(read, pass.spec.externalId)?.snapshot.begunAt ?? Number.NEGATIVE_INFINITY;
-  return begunAt < pass.askedAt ? { ...readOf(pass, read, pass.askedAt), note: pass.notes } : undefined;
+  return begunAt < pass.askedAt ? readOf(pass, read, pass.askedAt) : undefined;
 }
 
 function membershipOf({ account, spec }: AccessPass): { readonly accountId: string; readonly membershipId: string } {
@@ -280,11 +280,11 @@ function saidNo(pass: AccessPass, refusal: Refusal, target: readonly string[]): 
     return { is: 'wait', reason: 'InDoubt', message: again, retryInMs: 2_000 };
   }
   const isRefused = isNo(refusal) || is === 'notFound';
-  const unknown = isRefused && pass.notes['refusedAt'] === undefined ? unseenIn(pass, target) : [];
+  const unknown = isRefused && pass.notes.deniedAt === undefined ? unseenIn(pass, target) : [];
   if (unknown.length === 0) return undefined;
-  const { account, monotonicMs: refusedAt } = pass;
+  const { account, monotonicMs: deniedAt } = pass;
   const maybe = `${failure}; the service does not list environment ${unknown.join(', ')}. If the next list of environments lacks it, too, the operator sends the change without it`;
-  return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { refusedAt } };
+  return { is: 'wait', reason: 'EnvironmentNotFound', message: maybe, retryInMs: account.pollMs, note: { deniedAt } };
 }
 
 /** Returns those of the given ids that are missing from the account's list of environments. */

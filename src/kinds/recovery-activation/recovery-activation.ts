@@ -78,7 +78,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const concluded = activationResult && ofResult(pass, seen, activationResult);
   if (concluded !== undefined) return concluded;
   if (id !== undefined && activeIdOf(configuration) === id) {
-    return { is: 'wait', reason: 'InProgress', message: working(configuration, id), note: { seenActive: 1 } };
+    return { is: 'wait', reason: 'InProgress', message: working(configuration, id), note: { activationSeen: true } };
   }
   const operation = operationIn(configuration, id);
   const isSeen = operation !== undefined || wasShown(pass);
@@ -136,7 +136,7 @@ function working(configuration: ConfigurationItem, id: string): string {
 function wasShown(pass: ActivationPass): boolean {
   const { id, ownership } = pass.memory;
   const isRecorded = protectionOf(pass)?.operations.some(({ operationId }) => operationId === id) === true;
-  return id !== undefined && (ownership === 'Presumed' || isRecorded || pass.notes['seenActive'] !== undefined);
+  return id !== undefined && (ownership === 'Presumed' || isRecorded || pass.notes.activationSeen === true);
 }
 
 /**

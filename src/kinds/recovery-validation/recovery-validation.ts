@@ -119,9 +119,9 @@ function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfigura
   const isActive = configuration !== undefined && activeIdOf(configuration) === id;
   const { phase = memory.facts.stage } = operation;
   const hasMoved = isActive || phase !== memory.facts.stage;
-  const quietSince = hasMoved ? monotonicMs : (notes['quietSince'] ?? monotonicMs);
+  const quietSince = hasMoved ? monotonicMs : (notes.validationQuietSince ?? monotonicMs);
   if (snapshot.begunAt < quietSince + patienceMs) {
-    return { is: 'wait', reason: 'InProgress', message, note: { quietSince } };
+    return { is: 'wait', reason: 'InProgress', message, note: { validationQuietSince: quietSince } };
   }
   const silent = `the service lists operation ${id ?? ''}${stage} as no longer active, but shows neither an end nor an outcome; check in the service how the operation ended`;
   return ended(pass, never('UnknownState', silent));

@@ -250,8 +250,8 @@ function sinceWhen(pass: AnyPass): number {
  */
 export function answeredAt({ memory, notes, askedAt }: Pass): number {
   const { journal } = memory;
-  const isSent = journal !== undefined && (journal.conflicted !== undefined || notes['sentAt'] !== undefined);
-  return isSent ? (notes['answeredAt'] ?? askedAt) : Number.NEGATIVE_INFINITY;
+  const isSent = journal !== undefined && (journal.conflicted !== undefined || notes.sentAt !== undefined);
+  return isSent ? (notes.answeredAt ?? askedAt) : Number.NEGATIVE_INFINITY;
 }
 
 /**
@@ -322,7 +322,8 @@ function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
  */
 export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return waitForSecondMiss(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'unshownAt' }, notShown(pass, noun));
+  const look = { read, begunAt, apartMs: pass.horizonMs, note: 'operationMissedAt' } as const;
+  return waitForSecondMiss(pass, look, notShown(pass, noun));
 }
 
 function notShown({ memory }: Pass, noun: string) {
@@ -400,7 +401,7 @@ function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
   const journal = intentOf(plan, pass, seen);
-  const begin: AnyStep = { is: 'begin', journal, words: plan.words(pass), note: { tries: 0 } };
+  const begin: AnyStep = { is: 'begin', journal, words: plan.words(pass), note: { timesSent: 0 } };
   return frozenOrTakingOver(pass, 'nothing is sent') ?? besideAnother(pass, journal) ?? begin;
 }
 
@@ -463,7 +464,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     if (!arrival.settled)
       return inDoubt(plan, pass, arrival.until, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
-    return ended(pass, notes['tries'] === 1 ? no : inTheEnd(plan, pass, seen, no));
+    return ended(pass, notes.timesSent === 1 ? no : inTheEnd(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
@@ -473,13 +474,13 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
   const sent = wasSent(pass) ? 'the request may have been sent, and nothing more is sent' : 'nothing is sent';
   const waits = frozenOrTakingOver(pass, sent);
   if (waits !== undefined) return waits;
-  const sentAt = notes['sentAt'] ?? Number.NEGATIVE_INFINITY;
+  const sentAt = notes.sentAt ?? Number.NEGATIVE_INFINITY;
   // Without a requestId, the service would take a repeated call for a new request. So first wait until the earlier call
   // can no longer arrive.
   const mustWait = journal.requestId === undefined ? !arrival.settled : monotonicMs - sentAt < resendMs;
   // Notes are lost when the process ends. So without the note `sentAt`, an earlier process may have sent the call.
   const why =
-    notes['sentAt'] === undefined
+    notes.sentAt === undefined
       ? 'an earlier process of the operator may have sent the request'
       : 'the outcome of the request is not known';
   const more = '; if the service shows no result by then and no check forbids it, the operator sends the request again';
@@ -500,7 +501,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
       committed: (answer) => plan.committed(pass, answer, body),
       tells: (answer) => stageOfReceipt(receiptOf(answer)),
     },
-    note: { sentAt: monotonicMs, ...(notes['tries'] !== undefined && { tries: notes['tries'] + 1 }) },
+    note: { sentAt: monotonicMs, ...(notes.timesSent !== undefined && { timesSent: notes.timesSent + 1 }) },
   };
 }
 
@@ -509,7 +510,7 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
  * call, so it assumes that the call was sent.
  */
 export function wasSent({ memory, notes }: Pass): boolean {
-  return memory.journal !== undefined && notes['tries'] !== 0;
+  return memory.journal !== undefined && notes.timesSent !== 0;
 }
 
 /**
@@ -537,7 +538,7 @@ function arrivalOf(pass: Pass, journal: JournalEntry, { snapshot }: Seen) {
   const { settledAt, inWords: until } = overAt(pass, journal);
   const answered = journal.conflicted === undefined ? 0 : 1;
   const isOver = snapshot.begunAt >= settledAt;
-  return { settled: pass.notes['tries'] === answered || isOver, isOver, until };
+  return { settled: pass.notes.timesSent === answered || isOver, isOver, until };
 }
 
 function inDoubt(plan: OncePlan, pass: AnyPass, until: string, why: string, then = ''): Fence {

@@ -23,13 +23,11 @@ export function awaitDoubts(
 ): Extract<Step<never>, { is: 'wait' }> | undefined {
   const [doubtful, ...more] = others.filter(({ inDoubt }) => inDoubt);
   if (doubtful === undefined) return undefined;
-  const besideOf = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));
-  const isSame = (notes['besideOf'] ?? 0) === besideOf;
-  const besideSince = (isSame ? notes['besideSince'] : undefined) ?? monotonicMs;
-  if (monotonicMs - besideSince > 2 * callDeadlineMs + horizonMs + longestLookMs) return undefined;
+  const newest = Math.max(...[doubtful, ...more].map(({ begunMs = 0 }) => begunMs));
+  const beside = notes.beside?.begunMs === newest ? notes.beside : { begunMs: newest, since: monotonicMs };
+  if (monotonicMs - beside.since > 2 * callDeadlineMs + horizonMs + longestLookMs) return undefined;
   const message = `the outcome of the last call of ${doubtful.name} is not known yet; until it is known, ${what}`;
-  const note = { ...notes, besideSince, besideOf };
-  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note };
+  return { is: 'wait', reason: 'EnvironmentInDoubt', message, retryInMs: 2_000, note: { ...notes, beside } };
 }
 
 /**

@@ -184,13 +184,13 @@ function partial(pass: SolutionPass, refusal: Refusal): Verdict<SolutionInstalla
   if (id === undefined || (memory.id !== undefined && id !== memory.id) || memory.facts.complete === true) {
     return undefined;
   }
-  const tries = notes['tries'] ?? 0;
+  const tries = notes.partialInstalls ?? 0;
   return {
     is: 'wait',
     reason: 'PartiallyInstalled',
     message: `installation ${id} is not complete: ${refusal.message}; the operator continues the installation under the same id`,
     retryInMs: growingMs(tries, { firstMs: 5_000, longestMs: 300_000 }),
-    note: { tries: tries + 1 },
+    note: { partialInstalls: tries + 1 },
     remember: { ...boundTo(pass, id, memory.ownership ?? 'Created'), facts: { ...memory.facts, complete: false } },
   };
 }

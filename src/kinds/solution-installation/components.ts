@@ -133,7 +133,7 @@ export function lookForComponents(pass: SolutionPass): SolutionStep | undefined 
     const seen = view.one(list, environmentId);
     if (seen === undefined || seen.item !== undefined) continue;
     const message = `the service does not list environment ${environmentId} of component ${name ?? ''}; the operator checks once more before it treats the component as gone`;
-    const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, note: environmentId };
+    const look = { read: list, begunAt: seen.snapshot.begunAt, apartMs: account.pollMs, id: environmentId };
     return waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message }) ?? gone(pass, component);
   }
   return undefined;

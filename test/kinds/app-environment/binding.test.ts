@@ -185,7 +185,7 @@ const powers: readonly Row[] = [
     spec: { ...byId, powerState: 'Stopped' },
     memory: deployed({}),
     shown: shown({}, 9_500),
-    with: { notes: { calledAt: 9_000, updatedAtBefore: 100 }, wrote: { at: 9_000, fields: {} } },
+    with: { notes: { environmentCalled: { at: 9_000, updatedAtBefore: 100 } }, wrote: { at: 9_000, fields: {} } },
     comesTo: 'wait Updating',
   },
 ];

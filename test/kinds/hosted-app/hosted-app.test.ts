@@ -186,7 +186,7 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
       begunAt: snapshot.read.key.startsWith('appAsOf') ? 1_000 : 3_000,
     })),
     memory: bound(imageApplied),
-    with: { notes: { doubtAt: 2_000 } },
+    with: { notes: { staleBefore: 2_000 } },
     comesTo: 'read appAsOf/app_1/5',
   },
   {
@@ -329,23 +329,20 @@ describe('an app', () => {
     [-210_000, 1, 'PATCH /app'],
     [-190_000, 1, 'wait EnvironmentInDoubt'],
     [-210_000, 2, 'wait EnvironmentInDoubt'],
-  ])(
-    'waits for a deployment in doubt as long as it may arrive (since %i, attempt %i)',
-    (besideSince, begunMs, comesTo) => {
-      const step = settledStep(hostedApp, {
-        spec: { ...image, port: 9090 },
-        shown: shownDeployed(),
-        memory: bound(imageApplied),
-        with: {
-          related: (kind, id) =>
-            kind === 'AppEnvironment' ? [{ ...related, spec: {}, id, inDoubt: true, begunMs }] : [],
-          notes: { besideSince, besideOf: 1 },
-        },
-      });
+  ])('waits for a deployment in doubt as long as it may arrive (since %i, attempt %i)', (since, begunMs, comesTo) => {
+    const step = settledStep(hostedApp, {
+      spec: { ...image, port: 9090 },
+      shown: shownDeployed(),
+      memory: bound(imageApplied),
+      with: {
+        related: (kind, id) =>
+          kind === 'AppEnvironment' ? [{ ...related, spec: {}, id, inDoubt: true, begunMs }] : [],
+        notes: { beside: { begunMs: 1, since } },
+      },
+    });
 
-      expect(inShort(step)).toContain(comesTo);
-    },
-  );
+    expect(inShort(step)).toContain(comesTo);
+  });
 
   it.each([
     [

@@ -464,7 +464,7 @@ describe('the access of a member', () => {
       const step = settledStep(memberAccess, {
         ...options,
         shown: [{ ...environments('a', 'ghost'), begunAt: 80_000 }, allowed('ghost')],
-        with: { notes: { refusedAt: 10_000 } },
+        with: { notes: { deniedAt: 10_000 } },
       });
 
       expect(inShort(step)).toBe(patch('a', 'ghost'));

@@ -194,7 +194,7 @@ describe('a request whose answer was lost late', () => {
   const configurations = [active];
   const lost = {
     ...begun(activationDiscard, passOf(discard, { configurations }, {})),
-    notes: { sentAt: 2_400, tries: 1 },
+    notes: { sentAt: 2_400, timesSent: 1 },
     askedAt: 32_400,
     monotonicMs: 32_400,
   };
@@ -203,14 +203,17 @@ describe('a request whose answer was lost late', () => {
 
   it('is sent again only after a read that began later', () => {
     expect(stepOn(20_000)).toMatchObject({ is: 'read', since: 32_400, note: { answeredAt: 32_400 } });
-    expect(stepOn(32_500, { monotonicMs: 33_000 })).toMatchObject({ is: 'call', note: { sentAt: 33_000, tries: 2 } });
+    expect(stepOn(32_500, { monotonicMs: 33_000 })).toMatchObject({
+      is: 'call',
+      note: { sentAt: 33_000, timesSent: 2 },
+    });
   });
 
   it('remembers until its next call when the answer was lost, so that one such read is enough', () => {
     const notes = { ...lost.notes, answeredAt: 32_400 };
     const { note } = stepOn(32_500, { monotonicMs: 35_000, askedAt: 35_000, notes }) as { readonly note: object };
 
-    expect(note).toEqual({ sentAt: 35_000, tries: 2 });
+    expect(note).toEqual({ sentAt: 35_000, timesSent: 2 });
   });
 });
 
@@ -234,7 +237,7 @@ describe('a reset that was refused', () => {
     ['the environments were read before the answer', 'read', { world: { ...cleaning, sourcesBegunAt: 500 } }],
     ['nothing shows a clean-up', 'stall/Rejected', {}],
   ])('when %s: %s', (_because, expected, change) => {
-    expect(resetting({ ...written, notes: { tries: 1 }, ...change })).toBe(expected);
+    expect(resetting({ ...written, notes: { timesSent: 1 }, ...change })).toBe(expected);
   });
 });
 
@@ -242,7 +245,7 @@ describe('a reset that was refused during a clean-up, and refused again later', 
   const pendingCleanup = { pendingCount: 1, retainedDiskCount: 0, retryingCount: 0, earliestRetentionUntil: undefined };
   const written = begun(disasterReset, passOf(reset, {}, {}), { conflicted: 'not in this state' });
   const memory = { ...written.memory, facts: { stage: 'CleanupPending' } } as Anything['memory'];
-  const late = { monotonicMs: 1_000_100, askedAt: 1_000_000, wallMs: wallStart + 1_000_000, notes: { tries: 2 } };
+  const late = { monotonicMs: 1_000_100, askedAt: 1_000_000, wallMs: wallStart + 1_000_000, notes: { timesSent: 2 } };
   const shown = (more: object, sources = [aSource]) => ({
     world: { configurations: [aConfiguration(more)], sources, begunAt: 1_000_050 },
   });
@@ -277,10 +280,10 @@ describe('a discard whose operation has ended, after the service refused it', ()
   const failed = { activities: [{ operationId: 'op_1', outcome: 'failed' }] };
 
   it.each([
-    ['it was the only call', 'stall/Rejected', { notes: { tries: 1 } }, {}],
-    ['the answer to a call before it was lost', 'stall/UnknownState', { notes: { tries: 2 } }, {}],
+    ['it was the only call', 'stall/Rejected', { notes: { timesSent: 1 } }, {}],
+    ['the answer to a call before it was lost', 'stall/UnknownState', { notes: { timesSent: 2 } }, {}],
     ['nobody knows whether a call before it was sent', 'stall/UnknownState', { notes: {} }, {}],
-    ['the history shows another end of the operation', 'stall/Rejected', { notes: { tries: 2 } }, failed],
+    ['the history shows another end of the operation', 'stall/Rejected', { notes: { timesSent: 2 } }, failed],
   ])('when %s: %s', (_because, expected, notes, more) => {
     expect(discarding({ ...written, ...late, ...notes, ...shown(more) })).toBe(expected);
   });

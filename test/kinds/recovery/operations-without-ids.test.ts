@@ -42,7 +42,7 @@ const journal: JournalEntry = {
 
 /** A pass over an activation that was accepted, with or without an id in its receipt, while this is shown. */
 function accepted(shown: object, { id, ...more }: { readonly id?: string } & Parameters<typeof aPass>[0] = {}) {
-  const notes = { unshownAt: -200_000 };
+  const notes = { operationMissedAt: -200_000 };
   const facts = { acceptedTime: '2026-01-01T00:00:00Z' };
   const memory = { ...aPass().memory, id, facts, journal: id === undefined ? journal : undefined };
   const sources = [{ ...aSource, target: recovered }];
@@ -166,7 +166,7 @@ describe('an accepted activation whose id a history does not show', () => {
     ['it is of another kind', 'stall/OperationFailed', { ...ours, kind: 'validation', outcome: 'succeeded' }],
   ])('was seen at work, and then the history has one without an id; when %s: %s', (_because, expected, entry) => {
     const world = aWorld({ configurations: [aConfiguration({ activities: [entry] })], begunAt: 200_000 });
-    const notes = { seenActive: 1, missedAt: 5_000 };
+    const notes = { activationSeen: true, missedAt: 5_000 };
     const pass = accepted({}, { id: 'op_1', world, monotonicMs: 200_000, notes });
 
     expect(stepOf(pass)).toBe(expected);
@@ -176,7 +176,7 @@ describe('an accepted activation whose id a history does not show', () => {
   });
 
   it.each<readonly [because: string, more: Parameters<typeof accepted>[1]]>([
-    ['this process saw the service work on it', { notes: { seenActive: 1, missedAt: 5_000 } }],
+    ['this process saw the service work on it', { notes: { activationSeen: true, missedAt: 5_000 } }],
     [
       'the protection remembers that it was shown',
       { referred: () => ({ id: configurationId, facts: { operations: [{ operationId: 'op_1' }] } }) },
@@ -187,7 +187,7 @@ describe('an accepted activation whose id a history does not show', () => {
     ],
   ])('has failed when two looks agree that it is worked on no more, and %s', (_because, more) => {
     const world = aWorld({ configurations: [aConfiguration({ activities: [ours] })], begunAt: 200_000 });
-    const late = { world, monotonicMs: 200_000, notes: { missedAt: 5_000, unshownAt: 5_000 } };
+    const late = { world, monotonicMs: 200_000, notes: { missedAt: 5_000, operationMissedAt: 5_000 } };
 
     expect(stepOf(accepted({}, { id: 'op_1', ...late, ...more }))).toBe('stall/OperationFailed');
     expect(stepOf(accepted({}, { id: 'op_1', ...late }))).toBe('wait/NotDisclosed');
@@ -311,7 +311,7 @@ describe('a validation', () => {
     const pass = following({ activities: [{}] });
     const world = aWorld({ configurations: [aConfiguration({ activities: [{}] })], begunAt: 200_000 });
     const { view } = aPass({ world });
-    const late = { ...pass, view, monotonicMs: 200_000, notes: { unshownAt: 5_000 } };
+    const late = { ...pass, view, monotonicMs: 200_000, notes: { operationMissedAt: 5_000 } };
 
     expect(recoveryValidation.step(late)).toMatchObject({
       is: 'stall',

@@ -252,7 +252,7 @@ describe('an accepted activation without a result', () => {
     const { memory, horizonMs, monotonicMs } = aPass();
     const accepted = { ...memory, id: 'op_1', facts: { acceptedTime: '2026-01-01T00:00:00Z' } };
     const world = aWorld({ configurations: [aConfiguration({ activities: [] })] });
-    const notes = { unshownAt: monotonicMs - 2 * horizonMs };
+    const notes = { operationMissedAt: monotonicMs - 2 * horizonMs };
 
     expect(stepOf(aPass({ memory: accepted, world, notes }))).toBe('wait/NotDisclosed');
   });
@@ -364,7 +364,7 @@ describe('the fences of an activation', () => {
       deadlineSeconds: 30,
     };
 
-    const step = recoveryActivation.step(aPass({ memory: { ...aPass().memory, journal }, notes: { tries: 0 } }));
+    const step = recoveryActivation.step(aPass({ memory: { ...aPass().memory, journal }, notes: { timesSent: 0 } }));
 
     expect(step).toMatchObject({ is: 'stall', reason: 'JournalDamaged' });
   });

@@ -79,7 +79,7 @@ describe('an accepted validation', () => {
   ])('that shows no end, since %s: %#', (_because, more, quietForMs, expected) => {
     const pass = accepted({ phase: 'stage-1', startedAt }, more, 1_000 + quietForMs);
     const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
-    const notes = { quietSince: 1_000 };
+    const notes = { validationQuietSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
 
@@ -89,10 +89,10 @@ describe('an accepted validation', () => {
   it('is waited for anew when it is shown at another stage', () => {
     const pass = accepted({ phase: 'stage-2', startedAt }, {}, 3_601_000);
     const facts = { ...pass.memory.facts, stage: 'stage-1', startedTime: startedAt };
-    const notes = { quietSince: 1_000 };
+    const notes = { validationQuietSince: 1_000 };
 
     const step = recoveryValidation.step({ ...pass, memory: { ...pass.memory, facts }, notes });
 
-    expect(step).toMatchObject({ is: 'wait', reason: 'InProgress', note: { quietSince: 3_601_000 } });
+    expect(step).toMatchObject({ is: 'wait', reason: 'InProgress', note: { validationQuietSince: 3_601_000 } });
   });
 });

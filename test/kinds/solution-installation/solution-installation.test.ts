@@ -280,7 +280,10 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
   {
     because: 'the agent image of a complete one is changed, and a deployment to a component is in doubt for too long',
     shown: there,
-    with: { related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []), notes: { besideSince: -210_000 } },
+    with: {
+      related: (kind) => (kind === 'AppEnvironment' ? [deploying] : []),
+      notes: { beside: { begunMs: 0, since: -210_000 } },
+    },
     spec: { ...spec, inputs: [{ name: 'agentImage', value: 'svc/agent:2' }] },
     memory: complete({ ...asApplied, 'inputs.agentImage': 'svc/agent:1' }),
     comesTo: `POST /solutions ${body({ installationId: 'inst_1', inputs: { agentImage: 'svc/agent:2' } })}`,
@@ -339,7 +342,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     because: 'the agent image of a complete one is changed, and the environment of a component is proved gone',
     ...imageChanged,
     shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
-    with: { notes: { env_1: 5_000 } },
+    with: { notes: { missed: { env_1: 5_000 } } },
     comesTo: 'stall ObjectGone',
   },
   {
@@ -354,7 +357,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     spec,
     memory: complete(asApplied),
     shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
-    with: { notes: { env_2: 5_000 } },
+    with: { notes: { missed: { env_2: 5_000 } } },
     comesTo: 'wait ObjectMissing',
   },
   {
@@ -369,7 +372,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     spec,
     shown: [catalog, apps('worker-api'), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
     memory: complete(asApplied),
-    with: { notes: { env_1: 5_000 } },
+    with: { notes: { missed: { env_1: 5_000 } } },
     comesTo: 'stall ObjectGone',
   },
   {
@@ -408,7 +411,7 @@ const rows: readonly (PassOptions<SolutionInstallationFacts> & { because: string
     spec: { ...spec, lifecycle: { onMissing: 'Recreate' } },
     memory: complete(asApplied),
     shown: [catalog, apps(), shows(appEnvsOf('acc_1'), [] as AppEnvItem[], 70_000)],
-    with: { notes: { env_1: 5_000 } },
+    with: { notes: { missed: { env_1: 5_000 } } },
     comesTo: `POST /solutions ${body({ installationId: 'inst_1' })}`,
   },
   { because: 'deleting it leaves it as it is', spec, subject: { deleting: true }, comesTo: 'release' },

@@ -5,7 +5,8 @@
 import type { Json, Secret } from '../../../base/json.ts';
 import type { Moment } from '../../../base/time.ts';
 import type { Read, ReadProblem, Snapshot } from '../../ports.ts';
-import type { Memory, Notes, Ownership } from './step.ts';
+import type { Notes } from './notes.ts';
+import type { Memory, Ownership } from './step.ts';
 
 /** The Kubernetes object for which a kind decides the next step. */
 export interface Subject {
@@ -242,7 +243,7 @@ export interface Pass<Spec = unknown, Facts = unknown> {
    * arrive at the service.
    */
   readonly journalSeen: Moment;
-  /** Times and counts that one step leaves for the next step. They are lost when the process ends. */
+  /** What earlier steps left for this step. It is lost when the process ends. */
   readonly notes: Notes;
   /**
    * Monotonic time since which the object waits for a read of the service. If the object waits for no read, the present

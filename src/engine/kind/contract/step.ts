@@ -8,6 +8,7 @@ import type { z } from 'zod';
 import { type Json, jsonIn } from '../../../base/json.ts';
 import type { Outcome, Read, Request, Urgency } from '../../ports.ts';
 import type { Applied, Condition as ConditionSchema, Drift as DriftSchema, Journal } from '../schema/status.ts';
+import type { Notes } from './notes.ts';
 import type { Reason } from './reasons.ts';
 
 export { mostExcluded } from '../schema/status.ts';
@@ -163,19 +164,10 @@ export interface Call<Facts = unknown> {
 /** The outcome of a call that was sent and did not succeed, or whose success is unknown. */
 export type Refusal = Extract<Outcome, { is: 'refused' | 'conflict' | 'notFound' | 'notExecuted' | 'inDoubt' }>;
 
-/**
- * The notes that one step leaves for the next step: times (monotonic) and counts, each under a name. The notes are lost
- * when the process ends.
- */
-export type Notes = Readonly<Record<string, number>>;
-
 /** Fields that every step may have, whatever its type. */
 interface Aside<Facts> {
   readonly remember?: Partial<Memory<Facts>>;
-  /**
-   * The notes for the next step: times and counts that stay in memory. If this field is absent, the notes of earlier
-   * steps stay.
-   */
+  /** The notes for the next step. If this field is absent, the notes of earlier steps stay. */
   readonly note?: Notes;
 }
 

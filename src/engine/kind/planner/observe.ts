@@ -10,8 +10,8 @@ import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../
 import type { Pass } from '../contract/pass.ts';
 import type { ObjectPlan, Observation } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
-import { arrivesWithinMs, type JournalEntry, type Notes, type Step } from '../contract/step.ts';
-import type { Refusal, Verdict } from '../contract/step.ts';
+import type { Notes } from '../contract/notes.ts';
+import { arrivesWithinMs, type JournalEntry, type Refusal, type Step, type Verdict } from '../contract/step.ts';
 import { isoSecondsUp } from '../../../base/time.ts';
 
 export type Look =
@@ -77,17 +77,26 @@ export function stallIfContested(
 /**
  * Waits for a second read after a read has not found an object. Returns a step that waits, or that asks for the second
  * read. Returns undefined if the read that began at `begunAt` is the second one: it began at least `apartMs` after the
- * first, and did not find the object either. The note with the name `note` stores when the first read began.
+ * first, and did not find the object either. A note stores when the first read began: `missed` under `id` if given,
+ * otherwise the note with the name `note`.
  */
 export function waitForSecondMiss(
   pass: Pass<unknown, unknown>,
-  look: { readonly read: Read; readonly begunAt: number; readonly apartMs: number; readonly note?: string },
+  look: {
+    readonly read: Read;
+    readonly begunAt: number;
+    readonly apartMs: number;
+    readonly note?: 'missedAt' | 'operationMissedAt';
+    readonly id?: string;
+  },
   said: { readonly reason: Reason; readonly message: string },
 ): Extract<Step<never>, { is: 'read' | 'wait' }> | undefined {
-  const { read, begunAt, apartMs, note = 'missedAt' } = look;
-  const missedAt = pass.notes[note];
+  const { read, begunAt, apartMs, note = 'missedAt', id } = look;
+  const { missed } = pass.notes;
+  const missedAt = id === undefined ? pass.notes[note] : missed?.[id];
   if (missedAt === undefined) {
-    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, [note]: begunAt } };
+    const first = id === undefined ? { [note]: begunAt } : { missed: { ...missed, [id]: begunAt } };
+    return { is: 'wait', ...said, retryInMs: apartMs, note: { ...pass.notes, ...first } };
   }
   if (begunAt - missedAt >= apartMs) return undefined;
   const dueIn = missedAt + apartMs - pass.monotonicMs;
@@ -109,15 +118,9 @@ export function withoutMisses({ missedAt: _miss, provedGone: _proof, ...notes }:
  */
 export function readTwice<Item>(
   pass: Pass,
-  about: {
-    readonly noun: string;
-    readonly single: Read<Item>;
-    readonly id: string;
-    readonly since: number;
-    readonly note?: string;
-  },
+  about: { readonly noun: string; readonly single: Read<Item>; readonly id: string; readonly since: number },
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look, { is: 'seen' }> {
-  const { noun, single, id, since, note = 'missedAt' } = about;
+  const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
   if (direct === undefined || direct.snapshot.begunAt < since) {
     return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
@@ -125,11 +128,8 @@ export function readTwice<Item>(
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
   const { begunAt } = direct.snapshot;
   const message = `${noun} ${id} was not found in the service; it counts as gone only if a second read does not find it either`;
-  const step = waitForSecondMiss(
-    pass,
-    { read: single, begunAt, apartMs: pass.account.pollMs, note },
-    { reason: 'ObjectMissing', message },
-  );
+  const look = { read: single, begunAt, apartMs: pass.account.pollMs };
+  const step = waitForSecondMiss(pass, look, { reason: 'ObjectMissing', message });
   return step === undefined ? { is: 'gone' } : { is: 'unclear', step };
 }
 
@@ -283,7 +283,7 @@ export function denied(
   const isAboutOthers = refusal.is === 'refused' && plan.namesInCalls !== undefined;
   if (refusal.is !== 'notFound' && !isAboutOthers) return undefined;
   const message = `${words}: ${refusal.message}`;
-  if (pass.notes['deniedAt'] !== undefined) return { is: 'stall', reason: 'Rejected', message };
+  if (pass.notes.deniedAt !== undefined) return { is: 'stall', reason: 'Rejected', message };
   const note = { ...pass.notes, deniedAt };
   const reading = `${message}; the operator reads the service to find out which object is gone`;
   return { is: 'wait', reason: 'ObjectMissing', message: reading, retryInMs: 1, note };

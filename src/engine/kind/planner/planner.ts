@@ -26,7 +26,8 @@ import type { Read, ReadProblem } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
 import type { Lifecycle, ObjectPlan } from './plan.ts';
 import { planRemoval } from './removal.ts';
-import type { Notes, Showing, Step, Verdict } from '../contract/step.ts';
+import type { Notes } from '../contract/notes.ts';
+import type { Showing, Step, Verdict } from '../contract/step.ts';
 
 /** Decides the next step for an object with plain create, update and delete calls. */
 export function planObject<Spec, Facts, Item>(
@@ -82,8 +83,8 @@ export function showObject(plan: ObjectPlan, pass: Pass): Showing {
 function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   // If the outcome of a change is unknown, only a read that began after the change shows whether the change must be
   // sent again.
-  const { doubtAt, corrected } = pass.notes;
-  const doubtful = doubtAt === undefined ? undefined : readSince(plan, pass, id, doubtAt);
+  const { staleBefore, corrected } = pass.notes;
+  const doubtful = staleBefore === undefined ? undefined : readSince(plan, pass, id, staleBefore);
   if (doubtful !== undefined) return doubtful;
   const found = look(plan, pass, id);
   if (found.is === 'unclear') return found.step;
@@ -156,7 +157,7 @@ const mostCorrections = 2;
  * visible effect are counted from zero again.
  */
 export function tryingAgain({ corrected: _corrected, ...notes }: Notes): Notes {
-  return { ...notes, triesAgain: 1 };
+  return { ...notes, triesAgain: true };
 }
 
 /** Asks for a newer read of the object if its newest reads began before the given time. Otherwise returns undefined. */
@@ -181,7 +182,7 @@ function correct(
   if (contested !== undefined) return contested;
   const { corrected = 0, triesAgain } = pass.notes;
   const isUnshown = corrected >= mostCorrections || applied?.unshown === true;
-  if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain === undefined) {
+  if (applied !== undefined && drifted.length > 0 && isUnshown && triesAgain !== true) {
     const message = `the service accepted the change of ${drifted.join(', ')} of ${plan.noun} ${id}, but no later read shows the change; the change is not sent again until the spec changes or the service shows the new value`;
     return { is: 'stall', reason: 'ChangeNotShown', message, remember: { applied: { ...applied, unshown: true } } };
   }
@@ -211,7 +212,7 @@ function correct(
               reason: 'InDoubt',
               message: `${words}: ${refusal.message}; before the operator sends the call again, it reads the service to find out if the first call had an effect`,
               retryInMs: 2_000,
-              note: { ...pass.notes, doubtAt: answeredAt },
+              note: { ...pass.notes, staleBefore: answeredAt },
             },
       committed: (body) => ({
         applied: first === undefined ? whole(plan, pass, difference, Object.keys(now)) : part(pass, difference, first),
@@ -226,7 +227,7 @@ function gone(plan: ObjectPlan, pass: Pass, id: string): Step {
   const named = plan.externalId(pass.spec) === id;
   // Remember in the notes that reads have proved the object gone, because status still has the object's id. Otherwise
   // the object would count as missing from the list, and missing objects can keep the account frozen.
-  const note = { ...pass.notes, provedGone: 1 };
+  const note = { ...pass.notes, provedGone: true };
   if (named || plan.lifecycle(pass.spec).onMissing === 'Stall') {
     const message = `${plan.noun} ${id} is gone from the service and is not created again`;
     return { is: 'stall', reason: 'ObjectGone', message, note };

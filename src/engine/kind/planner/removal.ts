@@ -94,12 +94,12 @@ function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
 function blocked(plan: ObjectPlan, pass: Pass, id: string, refusal: Refusal): Verdict | undefined {
   if (!isNo(refusal)) return undefined;
   const obstacle = plan.blocked?.(refusal, pass) ?? refusal.message;
-  const { blocked: before = 0 } = pass.notes;
+  const { removalsRefused: before = 0 } = pass.notes;
   return {
     is: 'wait',
     reason: 'DeletionBlocked',
     message: `${plan.noun} ${id} cannot be deleted: ${obstacle}`,
     retryInMs: growingMs(before, { firstMs: blockedRetryMs, longestMs: longestBlockedRetryMs }),
-    note: { ...pass.notes, blocked: before + 1 },
+    note: { ...pass.notes, removalsRefused: before + 1 },
   };
 }
