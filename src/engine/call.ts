@@ -316,12 +316,8 @@ export class OutgoingCall {
     const isIdentified = learned.id !== undefined && learned.id !== context.memory.id;
     const isOnce = call.journal !== undefined || call.resumes === true || call.request.effect === 'identified';
     const remember = { ...before, journal: undefined, ...learned };
-    inProcess.wentWell();
-    inProcess.askedAt = undefined;
     context.remember(remember);
-    const to = context.memory.id;
-    inProcess.wrote = { to, at: now, fields: { ...inProcess.writtenTo(to)?.fields, ...call.wrote?.(body) } };
-    inProcess.notes = call.note?.(now) ?? {};
+    inProcess.carriedOut(context.memory.id, now, call.wrote?.(body), call.note?.(now));
     if (call.corrects !== undefined) inProcess.corrected(this.#pass.subject.generation, call.corrects, now);
     // Have an id written before the next call, or the id could be lost. Have the fingerprints of settings that the
     // service never shows written too, or the settings would be sent again.

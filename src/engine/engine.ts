@@ -5,7 +5,6 @@
  * Secrets or its state in the service; no decision on a version of an object that is older than the operator's own last
  * write.
  */
-import { tryingAgain } from './kind/planner/planner.ts';
 import { sameJson, isOlderVersion } from '../base/json.ts';
 import { Accounts, allowanceOf } from './account/accounts.ts';
 import {
@@ -309,14 +308,10 @@ export class Engine {
 
   #noteForced(stored: Stored): void {
     const token = reconcileToken(stored.object);
-    const inProcess = this.#parts.inProcessStates.of(stored.object.metadata.uid);
+    const isHandled = token === stored.status.lastHandledReconcileAt;
     if (stored.kind.life === 'account') this.#parts.gate.noteAccepted(stored);
-    if (token === undefined || token === stored.status.lastHandledReconcileAt) inProcess.forced = undefined;
-    else if (inProcess.forced?.token !== token) {
-      inProcess.forced = { token, since: this.#parts.clock.monotonic() };
-      inProcess.notes = tryingAgain(inProcess.notes);
-      inProcess.endContest();
-    }
+    const inProcess = this.#parts.inProcessStates.of(stored.object.metadata.uid);
+    inProcess.noteForced(isHandled ? undefined : token, this.#parts.clock.monotonic());
   }
 }
 

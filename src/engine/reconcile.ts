@@ -17,7 +17,7 @@ import { KubeError } from './ports.ts';
 import type { Ended } from './queue.ts';
 import { sameJson } from '../base/json.ts';
 import { concludeCall, OutgoingCall } from './call.ts';
-import { withoutMisses, longPause, overAt } from './kind/planner/observe.ts';
+import { longPause, overAt } from './kind/planner/observe.ts';
 
 /** A new object waits this long before its status reports that something that it needs is missing, such as a Secret. */
 const patienceMs = 5_000;
@@ -280,17 +280,9 @@ function prepare(context: ReconcileContext, gathered: Gathered): void {
   // bound to the old endpoint.
   if (stored.kind.life === 'long' && memory.binding !== undefined && memory.binding.endpoint !== endpoint)
     context.remember({ binding: { endpoint, accountId } });
-  const isLeaving = object.metadata.deletionTimestamp !== undefined;
-  const blockers = isLeaving ? usersOf(parts, stored) : [];
+  const blockers = object.metadata.deletionTimestamp === undefined ? [] : usersOf(parts, stored);
   inProcess.noteCircumstances(object, gathered.opened, gathered.referred, blockers);
-  // The last reconcile, if there was one, did not read the service, for example because the object was paused. So do
-  // not use reads that were requested before. Also forget an earlier read that did not contain the object, because only
-  // two consecutive reads without the object prove that it is gone.
-  if (!inProcess.looks) {
-    inProcess.askedAt = undefined;
-    if (inProcess.notes.provedGone !== true) inProcess.notes = withoutMisses(inProcess.notes);
-  }
-  inProcess.looks = true;
+  inProcess.beginLooking();
 }
 
 /** Carries out one step. Returns undefined if another step has to follow. */

@@ -287,8 +287,7 @@ export class ReconcileContext {
       previous,
       wallMs: parts.clock.wall(),
     });
-    if (verdict.is === 'ready') inProcess.noteEqual();
-    else if (verdict.reason === 'Contested') inProcess.leaveContested(this.object.metadata.generation ?? 0);
+    inProcess.noteVerdict(verdict, this.object.metadata.generation ?? 0);
     const token = reconcileToken(this.object);
     const isHandled = token !== undefined && inProcess.forced?.token === token;
     const facts = showing?.facts ?? memory.facts;
@@ -297,7 +296,7 @@ export class ReconcileContext {
     const isNewsOnly =
       verdict.is === 'ready' && !isHandled && !showing?.notices?.length && sameHeadline(previous, conditions);
     if (isNewsOnly && this.#mayWait()) return { is: 'later' };
-    inProcess.newsSince = undefined;
+    inProcess.unreportedSince = undefined;
     if (!(await this.write(plan, seen))) return { is: 'overtaken' };
     announce(parts, this.object, verdict, previous, conditions);
     for (const { note, ...notice } of showing?.notices ?? []) {
@@ -336,8 +335,8 @@ export class ReconcileContext {
     if (stored.kind.life !== 'long' || this.hasUnwritten || !parts.queue.waits(stored.account)) return false;
     if (!sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} })) return false;
     const now = parts.clock.monotonic();
-    inProcess.newsSince ??= now;
-    return now - inProcess.newsSince < newsWaitMs;
+    inProcess.unreportedSince ??= now;
+    return now - inProcess.unreportedSince < newsWaitMs;
   }
 
   /** Redacts the texts of a verdict before any of them is cut, since a cut could leave a part of a secret. */

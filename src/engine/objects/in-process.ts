@@ -6,6 +6,7 @@ import type { Json } from '../../base/json.ts';
 import { type Clock, type Entropy, type Moment, retryPauseMs } from '../../base/time.ts';
 import type { OperatorKey } from '../kind/planner/compare.ts';
 import { withoutMisses } from '../kind/planner/observe.ts';
+import { tryingAgain } from '../kind/planner/planner.ts';
 import type { Notes } from '../kind/contract/notes.ts';
 import type { JournalEntry, Memory, Verdict } from '../kind/contract/step.ts';
 import type { Referred } from '../kind/contract/pass.ts';
@@ -88,7 +89,7 @@ export class InProcess {
   /** The number of consecutive calls of the object that failed or were refused. */
   failures = 0;
   /** Monotonic time at which a change in the service was first seen that is not in status yet. */
-  newsSince: number | undefined;
+  unreportedSince: number | undefined;
   /** The value of the annotation `apphosting.dev/reconcile-at` that is being handled, and since when. */
   forced: { readonly token: string; readonly since: number } | undefined;
   readonly #uid: string;
@@ -112,13 +113,47 @@ export class InProcess {
     this.newSince = newSince;
   }
 
+  /**
+   * Called with the value of the annotation `apphosting.dev/reconcile-at`, unless it was handled already. After a new
+   * value, the operator again sends corrections that had no visible effect, and again corrects contested fields.
+   */
+  noteForced(token: string | undefined, now: number): void {
+    if (token === this.forced?.token) return;
+    this.forced = token === undefined ? undefined : { token, since: now };
+    if (token === undefined) return;
+    this.notes = tryingAgain(this.notes);
+    this.#endContest();
+  }
+
+  /**
+   * Called when a reconcile begins that reads the service. If the last one did not, for example because the object was
+   * paused, reads that were requested before are not used. An earlier read that did not contain the object is forgotten
+   * too, because only two consecutive reads without the object prove that it is gone.
+   */
+  beginLooking(): void {
+    if (!this.looks) this.askedAt = undefined;
+    if (!this.looks && this.notes.provedGone !== true) this.notes = withoutMisses(this.notes);
+    this.looks = true;
+  }
+
+  /**
+   * Called when the service has carried out a call. `to` is the id of the object that the call is about, `fields` are
+   * the values that the call wrote, and `notes` are those for the next step.
+   */
+  carriedOut(to: string | undefined, at: number, fields: Readonly<Record<string, Json>> = {}, notes: Notes = {}): void {
+    this.wentWell();
+    this.askedAt = undefined;
+    this.wrote = { to, at, fields: { ...this.writtenTo(to)?.fields, ...fields } };
+    this.notes = notes;
+  }
+
   /** Returns the newest values that the operator sent to the object with this id. */
   writtenTo(id: string | undefined): InProcess['wrote'] {
     return this.wrote?.to === id ? this.wrote : undefined;
   }
 
   /** Removes the note that an object was not found, if a newer read contains the object. `id` is the resource's own. */
-  noteShown(id: string | undefined, view: RecordingView): void {
+  noteShown(id: string | undefined, view: Pick<RecordingView, 'shownAfter'>): void {
     const { missedAt, missed } = this.notes;
     if (missedAt !== undefined && id !== undefined && view.shownAfter(missedAt, id))
       this.notes = withoutMisses(this.notes);
@@ -179,23 +214,17 @@ export class InProcess {
   }
 
   /**
-   * Makes the operator leave contested fields (fields that somebody else keeps changing) as they are, until the spec is
-   * edited or `endContest` is called.
+   * Called with the verdict that status will report. From a verdict `Contested` on, the operator leaves contested fields
+   * (fields that somebody else keeps changing) as they are. It corrects them again after a verdict `ready`, when the
+   * object in the service equals the spec.
    */
-  leaveContested(generation: number): void {
-    this.#contestedIn = generation;
-  }
-
-  /**
-   * Called when the object in the service equals the spec. From then on the operator corrects contested fields again
-   * (fields that somebody else kept changing).
-   */
-  noteEqual(): void {
-    if (this.#contestedIn !== undefined) this.endContest();
+  noteVerdict(verdict: Verdict, generation: number): void {
+    if (verdict.is !== 'ready' && verdict.reason === 'Contested') this.#contestedIn = generation;
+    if (verdict.is === 'ready' && this.#contestedIn !== undefined) this.#endContest();
   }
 
   /** Forgets all corrections, so that the operator again corrects the fields that somebody else kept changing. */
-  endContest(): void {
+  #endContest(): void {
     this.#corrections = [];
     this.#contestedIn = undefined;
   }
@@ -229,11 +258,10 @@ export class InProcess {
     // repetition removes it again. The repetitions need no other values from `remember`, because those are stored
     // already.
     const { remember = {}, note, ...verdict } = said;
-    const ended = 'journal' in remember ? { remember: { journal: remember.journal } } : {};
+    const ended = 'journal' in remember && { remember: { journal: remember.journal } };
     // Each reconcile during the pause after a refusal also stores the notes of the verdict again, because other steps may
     // have replaced them.
-    const noted = isNo && note !== undefined ? { note } : {};
-    const repeated = { ...verdict, ...ended, ...noted };
+    const repeated = { ...verdict, ...ended, ...(isNo && note !== undefined && { note }) };
     this.failedCall = { ...failedCall, verdict: repeated, isNo, until: failedCall.at + pauseMs };
     this.failures += 1;
     return pauseMs;
@@ -309,11 +337,9 @@ export class InProcessStates {
   }
 
   of(uid: string): InProcess {
-    const known = this.#byUid.get(uid);
-    if (known !== undefined) return known;
-    const fresh = new InProcess(uid, this.#clock.monotonic());
-    this.#byUid.set(uid, fresh);
-    return fresh;
+    const state = this.#byUid.get(uid) ?? new InProcess(uid, this.#clock.monotonic());
+    this.#byUid.set(uid, state);
+    return state;
   }
 
   forget(uid: string): void {

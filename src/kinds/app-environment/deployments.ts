@@ -434,10 +434,9 @@ export function besideOthers(pass: EnvironmentPass, { appEnvId, appId }: AppEnvI
 
 /** True while the service still shows the environment as it was before our call. */
 export function isLagging(pass: EnvironmentPass, { status, updatedAtMs }: AppEnvItem): boolean {
-  const { environmentCalled } = pass.notes;
-  if (environmentCalled === undefined || isUnderWay(status)) return false;
-  const { at, updatedAtBefore } = environmentCalled;
-  return updatedAtMs !== undefined && updatedAtMs === updatedAtBefore && pass.monotonicMs - at < pass.horizonMs;
+  const { at, updatedAtBefore } = pass.notes.environmentCalled ?? {};
+  if (at === undefined || updatedAtMs === undefined || isUnderWay(status)) return false;
+  return updatedAtMs === updatedAtBefore && pass.monotonicMs - at < pass.horizonMs;
 }
 
 /**

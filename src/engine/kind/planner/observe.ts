@@ -122,9 +122,8 @@ export function readTwice<Item>(
 ): { readonly is: 'there'; readonly item: Item } | Exclude<Look, { is: 'seen' }> {
   const { noun, single, id, since } = about;
   const direct = pass.view.one(single, id);
-  if (direct === undefined || direct.snapshot.begunAt < since) {
-    return { is: 'unclear', step: { ...readOf(pass, single, since), note: pass.notes } };
-  }
+  if (direct === undefined || direct.snapshot.begunAt < since)
+    return { is: 'unclear', step: readOf(pass, single, since) };
   if (direct.item !== undefined) return { is: 'there', item: direct.item };
   const { begunAt } = direct.snapshot;
   const message = `${noun} ${id} was not found in the service; it counts as gone only if a second read does not find it either`;
