@@ -11,7 +11,7 @@ import { type Answer, problemOf, type Seen } from '../wire/transport.ts';
  * The time `begunAt` of a snapshot is this many ms earlier than the time at which its read began. So if the read began
  * in the same tick in which a write ended, the snapshot counts as older than the write: it might not show the write.
  */
-export const hairMs = 0.0001;
+const hairMs = 0.0001;
 
 const hourMs = 3_600_000;
 const busyMs = 4000;
