@@ -28,7 +28,7 @@ import { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 import { leaveDrift } from '../shared/drift.ts';
 import { isDatabase, presetOfEnvironment } from '../shared/presets.ts';
 import { needOf } from '../shared/references.ts';
-import { needsOf } from '../shared/values.ts';
+import { needsOf } from '../../engine/kind/schema/schema.ts';
 
 const underUpdate = 'the environment is being updated';
 

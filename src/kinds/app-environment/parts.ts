@@ -12,7 +12,7 @@ import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn } from '../../engine/kind/schema/schema.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
-import { valueOf } from '../shared/values.ts';
+import { valueOf } from '../../engine/kind/schema/schema.ts';
 
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];

@@ -20,7 +20,7 @@ import {
   type ContactPointWithSecrets,
 } from '../../hosting/requests.ts';
 import type { MetricAlertSpec } from '../metric-alert/schema.ts';
-import { needsOf, valueOf, type Valued } from '../shared/values.ts';
+import { needsOf, valueOf, type GivenText } from '../../engine/kind/schema/schema.ts';
 import { settingsOf, ways, ContactPointFacts, ContactPointSpec } from './schema.ts';
 
 type ContactPointPass = Pass<ContactPointSpec, ContactPointFacts>;
@@ -41,7 +41,7 @@ function wayOf(spec: ContactPointSpec) {
   return ways.find((way) => way in spec) ?? 'email';
 }
 
-type Setting = string | readonly string[] | Valued | undefined;
+type Setting = string | readonly string[] | GivenText | undefined;
 
 /**
  * Returns the settings that the spec has for its delivery type, for example for `webhook`. The spec and the service's
@@ -55,14 +55,14 @@ function settingsIn(spec: ContactPointSpec): readonly [name: string, setting: Se
  * True for a setting that has a `value` or takes its value from a Secret or ConfigMap. Other settings are plain texts or
  * lists.
  */
-function isValued(setting: Setting): setting is Valued {
+function isGivenText(setting: Setting): setting is GivenText {
   return isRecord(setting);
 }
 
 /** Returns the keys of Secrets and ConfigMaps that settings refer to, each with the path of the setting in the spec. */
 function materialOf(spec: ContactPointSpec) {
   const way = wayOf(spec);
-  return needsOf(settingsIn(spec).flatMap(([name, given]) => (isValued(given) ? [[`${way}.${name}`, given]] : [])));
+  return needsOf(settingsIn(spec).flatMap(([name, given]) => (isGivenText(given) ? [[`${way}.${name}`, given]] : [])));
 }
 
 /**
@@ -71,7 +71,7 @@ function materialOf(spec: ContactPointSpec) {
  */
 function configOf(pass: ContactPointPass): Fields {
   const valueIn = (name: string, setting: Setting) => {
-    if (!isValued(setting)) return setting;
+    if (!isGivenText(setting)) return setting;
     const value = valueOf(setting, pass);
     if (name === 'password') return value;
     return value instanceof Secret ? value.trimmed() : value?.trim();

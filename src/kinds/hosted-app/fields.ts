@@ -2,7 +2,7 @@
 import { definedIn, isRecord, type Json } from '../../base/json.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
 import { appAsOf, appsOf, type AppItem, type AppRecord } from '../../hosting/requests.ts';
-import { typed, valueOf } from '../shared/values.ts';
+import { valueOf } from '../../engine/kind/schema/schema.ts';
 import { isDeployedByEnvironment, type AppPass } from './environments.ts';
 import type { HostedAppFacts, HostedAppSpec } from './schema.ts';
 
@@ -263,4 +263,14 @@ function named(given: Fields): Readonly<Record<string, Json>> {
 function jobConfig(spec: HostedAppSpec): Readonly<Record<string, Json>> {
   const rows = Object.entries(definedIn(jobFields(spec)));
   return Object.fromEntries(rows.map(([field, value]) => [field.replace(/^jobConfig\.(concurrency\.)?/, ''), value]));
+}
+
+/**
+ * Converts a string to a JSON value: up to 15 digits become a number, `true` and `false` become a boolean, and any other
+ * string stays a string.
+ */
+export function typed(text: string): string | number | boolean {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text;
 }

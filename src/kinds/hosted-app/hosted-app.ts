@@ -46,7 +46,7 @@ import {
 import { nearest } from '../shared/nearest.ts';
 import { isDatabase } from '../shared/presets.ts';
 import { HostedAppFacts, HostedAppSpec } from './schema.ts';
-import { needsOf } from '../shared/values.ts';
+import { needsOf } from '../../engine/kind/schema/schema.ts';
 
 /** Stalls before anything is sent if the account does not offer the preset in the spec. */
 function admit(pass: AppPass): AppStep | undefined {

@@ -46,7 +46,7 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { valueOf } from '../shared/values.ts';
+import { valueOf } from '../../engine/kind/schema/schema.ts';
 
 const collection = 'solutions';
 /** The path in the spec of the agent image, which is the only input that may change after the installation. */

@@ -18,7 +18,7 @@ import {
   type SolutionPass,
   type SolutionStep,
 } from './components.ts';
-import { needsOf } from '../shared/values.ts';
+import { needsOf } from '../../engine/kind/schema/schema.ts';
 
 /** Inputs that a solution does not require if the input agentAuthenticationMode is PERSONAL_SUBSCRIPTION. */
 const notPersonal = ['llmProviderKeyId', 'agentPrimaryModel', 'agentSecondaryModel'];

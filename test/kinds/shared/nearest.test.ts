@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { nearest } from '../../../src/kinds/shared/nearest.ts';
-import { typed } from '../../../src/kinds/shared/values.ts';
+import { typed } from '../../../src/kinds/hosted-app/fields.ts';
 
 const presets = ['CUSTOM', 'NEXT_JS', 'POSTGRESQL', 'FUNCTION', 'JOB'];
 

@@ -5,6 +5,7 @@
  *
  * Assumes: a kind uses no other parts of zod; `crd/structural.ts` throws an error for any other part.
  */
+import type { Secret } from '../../../base/json.ts';
 import { z } from 'zod';
 
 /**
@@ -233,6 +234,36 @@ export function givenText(description: string) {
     'value',
     'valueFrom',
   ]);
+}
+
+/** A text in a spec: written in the spec itself, or taken from a Secret or ConfigMap. */
+export type GivenText = z.output<ReturnType<typeof givenText>>;
+
+/**
+ * Returns the text that the spec contains, or else the text in the Secret or ConfigMap that the spec refers to. Returns
+ * undefined while the Secret or ConfigMap cannot be read.
+ */
+export function valueOf(
+  { value, valueFrom }: GivenText,
+  { secret, configMap }: Record<'secret' | 'configMap', (name: string, key: string) => string | Secret | undefined>,
+): string | Secret | undefined {
+  if (value !== undefined) return value;
+  const { secretKeyRef, configMapKeyRef } = valueFrom ?? {};
+  if (secretKeyRef !== undefined) return secret(secretKeyRef.name, secretKeyRef.key);
+  return configMapKeyRef && configMap(configMapKeyRef.name, configMapKeyRef.key);
+}
+
+/**
+ * Returns the Secrets and ConfigMaps that the given texts come from. `field` is the path in the spec that refers to the
+ * Secret or ConfigMap.
+ */
+export function needsOf(texts: readonly (readonly [field: string, text: GivenText])[]) {
+  const from = (kind: 'secretKeyRef' | 'configMapKeyRef') =>
+    texts.flatMap(([field, { valueFrom }]) => {
+      const ref = valueFrom?.[kind];
+      return ref === undefined ? [] : [{ ...ref, field }];
+    });
+  return { secrets: from('secretKeyRef'), configMaps: from('configMapKeyRef') };
 }
 
 /** Builds the schema of a text that can come only from a Secret. */
