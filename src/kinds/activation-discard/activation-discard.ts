@@ -20,7 +20,7 @@ import {
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, wasSent, type Refused, type RequestPlan } from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
@@ -68,7 +68,11 @@ function cleaningUp(message: string): DiscardStep {
  * Waits for the result of a discard after the request has expired, if its call may have been sent and the service shows
  * a discard of the operation as accepted. Otherwise returns undefined.
  */
-function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late: Fence): DiscardStep | undefined {
+function waitAfterExpiry(
+  pass: DiscardPass,
+  { configuration }: SeenConfiguration,
+  late: Fence,
+): DiscardStep | undefined {
   if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
   return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
 }
@@ -77,7 +81,7 @@ function outlasts(pass: DiscardPass, { configuration }: SeenConfiguration, late:
  * Called after the service refused the discard. If the service nevertheless reports an accepted discard of the same
  * operation, returns a wait for the result of that discard, until spec.validUntil. Otherwise returns undefined.
  */
-function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: No): DiscardStep | undefined {
+function refused(pass: DiscardPass, { configuration }: SeenConfiguration, { words }: Refused): DiscardStep | undefined {
   const { validUntil, operationId } = pass.spec;
   if (!showsAccepted(pass, configuration) || pass.wallMs > Date.parse(validUntil)) return undefined;
   return cleaningUp(
@@ -102,7 +106,7 @@ function fence(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration
  * Called when a discard request must end although the effect of a call is unknown. If the call may have discarded the
  * operation, returns a text that tells users what to check in the service. Otherwise returns undefined.
  */
-function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
+function signsOfEffect(pass: DiscardPass, { configuration }: SeenConfiguration): string | undefined {
   const { operationId } = pass.spec;
   const question = `check in the service whether operation ${operationId} is discarded`;
   if (configuration === undefined || showsAccepted(pass, configuration)) return question;
@@ -112,7 +116,7 @@ function untold(pass: DiscardPass, { configuration }: SeenConfiguration): string
 }
 
 /** Waits until the discarded operation is no longer active and the service has cleaned up. */
-function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
+function followAccepted(pass: DiscardPass, { configuration, snapshot }: SeenConfiguration): DiscardStep {
   const { operationId } = pass.spec;
   if (configuration?.activationResult?.operationId === operationId) {
     return ended(pass, never('AlreadyActivated', `activation ${operationId} became live before it could be discarded`));
@@ -130,22 +134,22 @@ function follow(pass: DiscardPass, { configuration, snapshot }: SeenConfiguratio
   return unsure ?? ended(pass, { is: 'ready', reason: 'Succeeded', message });
 }
 
-const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration, Discarding> = {
+const plan: RequestPlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfiguration, Discarding> = {
   noun: 'discard',
   operation: 'discard',
   power: () => 'activation',
-  facts: (pass) => ({
+  factsAtStart: (pass) => ({
     requestId: bodyOf(pass).requestId,
     configurationId: pass.spec.configurationId,
     configurationGeneration: pass.spec.configurationGeneration,
   }),
   look: (pass, since) => lookAt(pass, pass.spec.configurationId, since),
-  trace: (pass, { configuration }) => {
+  findOperation: (pass, { configuration }) => {
     if (configuration === undefined || !isDiscarded(pass, configuration)) return undefined;
     return { id: pass.spec.operationId, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
   },
   fence,
-  outlasts,
+  waitAfterExpiry,
   body: bodyOf,
   request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,
@@ -157,10 +161,10 @@ const plan: OncePlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfigur
     if (operationId !== pass.spec.operationId && !isReceipt) return undefined;
     return { facts: accepted(pass, phase), id: pass.spec.operationId, ownership: 'Created' };
   },
-  untold,
+  signsOfEffect,
   refused,
-  follow,
-  shown: (pass) => {
+  followAccepted,
+  factsNow: (pass) => {
     const { memory, spec, wallMs } = pass;
     const configuration = shownConfiguration(pass, spec.configurationId);
     const { pendingCleanup = memory.facts.pendingCleanup } = configuration ?? {};

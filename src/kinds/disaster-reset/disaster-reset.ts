@@ -14,7 +14,15 @@ import {
 } from '../../hosting/requests.ts';
 import { never, type Fence } from '../recovery/approval.ts';
 import { activationUnderWay, cleansUp, movedOn, provenGone } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, lookingAgain, wasSent, type No, type OncePlan } from '../recovery/one-shot.ts';
+import {
+  accepted,
+  defineRequest,
+  ended,
+  lookingAgain,
+  wasSent,
+  type Refused,
+  type RequestPlan,
+} from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
@@ -162,7 +170,7 @@ function pinnedItems({ spec }: ResetPass, { snapshot }: ResetSubject): readonly 
  * have taken effect, returns a text that tells users what to check in the service. Returns undefined if there is no
  * clean-up, or if an activation in progress explains why the service refused the reset.
  */
-function untold(pass: ResetPass, seen: ResetSubject): string | undefined {
+function signsOfEffect(pass: ResetPass, seen: ResetSubject): string | undefined {
   const isRefused = pass.memory.journal?.conflicted !== undefined;
   if ((isRefused && isActivating(pass, seen)) || !isCleaning(pass, seen)) return undefined;
   return 'check in the service whether the configurations in the spec are gone';
@@ -189,7 +197,7 @@ function isCleaning(pass: ResetPass, seen: ResetSubject): boolean {
  * Called after the service refused the reset. If the service is still cleaning up, the reset is sent again later, until
  * `validUntil`. Any other refusal is final.
  */
-function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: No): ResetStep | undefined {
+function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: Refused): ResetStep | undefined {
   const { journal, facts } = pass.memory;
   if (journal === undefined || isActivating(pass, seen) || !isCleaning(pass, seen)) return undefined;
   if (isOver) {
@@ -206,7 +214,7 @@ function refused(pass: ResetPass, seen: ResetSubject, { words, isOver, until }: 
  * Follows an accepted reset: waits until two lists show no configuration from the spec, and until the service has
  * cleaned up.
  */
-function follow(pass: ResetPass, seen: ResetSubject): ResetStep {
+function followAccepted(pass: ResetPass, seen: ResetSubject): ResetStep {
   if (pinnedItems(pass, seen).length > 0) {
     const message = 'the service still lists a configuration that the spec names';
     return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, note: {} };
@@ -249,14 +257,14 @@ function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed |
   return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
 }
 
-const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resetting> = {
+const plan: RequestPlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resetting> = {
   noun: 'reset',
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
   refersTo: environmentNeed,
-  facts: (pass) => factsOf(pass, undefined),
+  factsAtStart: (pass) => factsOf(pass, undefined),
   look,
-  trace: (pass, seen) =>
+  findOperation: (pass, seen) =>
     wasSent(pass) && pinnedItems(pass, seen).length === 0
       ? { ownership: 'Presumed', journal: undefined, facts: accepted(pass) }
       : undefined,
@@ -276,10 +284,10 @@ const plan: OncePlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resett
     if (wipedConfigurationCount === undefined || wipedConfigurationCount === 0) return undefined;
     return { facts: { ...accepted(pass, 'Accepted'), wipedConfigurationCount, wipedDestinationCount } };
   },
-  untold,
+  signsOfEffect,
   refused,
-  follow,
-  shown: (pass) => {
+  followAccepted,
+  factsNow: (pass) => {
     const seen = look(pass, Number.NEGATIVE_INFINITY);
     return factsOf(pass, 'is' in seen ? undefined : seen);
   },

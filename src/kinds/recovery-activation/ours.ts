@@ -19,7 +19,7 @@ export type Result = NonNullable<ConfigurationItem['activationResult']>;
  * Looks for the activation that this resource began, if status does not name it yet. The activation is recognised by
  * its id, by its result, or because it is new and fits a call whose outcome is unknown.
  */
-export function trace(
+export function findOperation(
   pass: ActivationPass,
   { configuration, source }: SeenProtection,
 ): Partial<Memory<RecoveryActivationFacts>> | undefined {
@@ -117,7 +117,7 @@ function mayBeOurs({ spec }: ActivationPass, operation: Partial<DrOperation>): b
  * what to check in the service. Returns undefined if the configuration exists and shows no operation or result that may
  * come from the call.
  */
-export function untold(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
+export function signsOfEffect(pass: ActivationPass, { configuration }: SeenProtection): string | undefined {
   const { spec, memory } = pass;
   const live = `check in the service whether environment "${namesOf(spec).envName}" is live`;
   if (configuration === undefined) return live;

@@ -22,7 +22,7 @@ import {
   sameMoment,
   shownOperation,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, unseenYet, type OncePlan } from '../recovery/one-shot.ts';
+import { accepted, defineRequest, ended, waitUntilShown, type RequestPlan } from '../recovery/one-shot.ts';
 import { atStage } from '../recovery/stages.ts';
 import {
   activationId,
@@ -34,7 +34,7 @@ import {
   type SeenProtection,
 } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
-import { adopted, isOfPoint, namesMatch, newActivationId, trace, untold, type Result } from './ours.ts';
+import { adopted, isOfPoint, namesMatch, newActivationId, findOperation, signsOfEffect, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /**
@@ -65,7 +65,7 @@ function look(pass: ActivationPass, since: number): ActivationStep | SeenProtect
 }
 
 /** Waits until an accepted activation has ended, then ends the request. */
-function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
+function followAccepted(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   const { configuration } = seen;
   const { id } = pass.memory;
   if (configuration === undefined) return vanished(pass, seen);
@@ -82,7 +82,7 @@ function follow(pass: ActivationPass, seen: SeenProtection): ActivationStep {
   }
   const operation = operationIn(configuration, id);
   const isSeen = operation !== undefined || wasShown(pass);
-  const unseen = isSeen ? undefined : unseenYet(pass, seen.snapshot, 'activation');
+  const unseen = isSeen ? undefined : waitUntilShown(pass, seen.snapshot, 'activation');
   if (unseen !== undefined) return unseen;
   if (isSeen && !mayBeLive(pass, configuration)) return vanished(pass, seen);
   const stage = operation?.phase === undefined ? '' : ` (${operation.phase})`;
@@ -198,17 +198,17 @@ const notTold = promotion.unknown(
   'the service does not show whether the recovered environment is live',
 );
 
-const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
+const plan: RequestPlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtection, Activation> = {
   noun: 'activation',
   operation: 'activate',
   power: () => 'activation',
-  facts: ({ spec, account }) => ({
+  factsAtStart: ({ spec, account }) => ({
     requestId: activationId({ spec, account }),
     configurationId: spec.configurationId,
     configurationGeneration: spec.recoveryPoint.configurationGeneration,
   }),
   look,
-  trace,
+  findOperation,
   fence,
   body: bodyOf,
   request: postDisasterReadinessActivate,
@@ -218,9 +218,9 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
     const memory = { facts: accepted(pass, phase), journal: pass.memory.journal };
     return id === undefined ? memory : { ...memory, id, ownership: 'Created' };
   },
-  untold,
-  follow,
-  shown: (pass) => {
+  signsOfEffect,
+  followAccepted,
+  factsNow: (pass) => {
     const { memory, spec, wallMs } = pass;
     const operation = shownOperation(pass, spec.configurationId, memory.id);
     const { phase, failedSteps = memory.facts.failedSteps } = operation ?? {};
@@ -234,7 +234,7 @@ const plan: OncePlan<RecoveryActivationSpec, RecoveryActivationFacts, SeenProtec
         )
       : promotion.yes('Promoted', 'the recovered environment is live'),
   ],
-  untoldConditions: [notTold],
+  conditionsIfUnknown: [notTold],
 };
 
 /**

@@ -23,7 +23,15 @@ import {
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, unseenYet, wasSent, type End, type OncePlan } from '../recovery/one-shot.ts';
+import {
+  accepted,
+  defineRequest,
+  ended,
+  waitUntilShown,
+  wasSent,
+  type End,
+  type RequestPlan,
+} from '../recovery/one-shot.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
@@ -105,13 +113,13 @@ function busy({ memory }: ValidationPass, configuration: ConfigurationItem): Fen
   return notYet('OperationInProgress', message);
 }
 
-function follow(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): ValidationStep {
+function followAccepted(pass: ValidationPass, { configuration, snapshot }: SeenConfiguration): ValidationStep {
   const { memory, notes, monotonicMs } = pass;
   const { id } = memory;
   const operation = configuration && operationIn(configuration, id);
   if (operation === undefined) {
     const message = `the service does not show operation ${id ?? ''}; check in the service how the operation ended`;
-    return unseenYet(pass, snapshot, 'validation') ?? ended(pass, never('UnknownState', message));
+    return waitUntilShown(pass, snapshot, 'validation') ?? ended(pass, never('UnknownState', message));
   }
   if (operation.endedAt !== undefined) return ended(pass, endOf(operation));
   const stage = operation.phase === undefined ? '' : ` (${operation.phase})`;
@@ -147,7 +155,7 @@ function endOf(operation: DrOperation): End {
   return never('OperationFailed', `${said}; ${next}`);
 }
 
-function shown(pass: ValidationPass): RecoveryValidationFacts {
+function factsNow(pass: ValidationPass): RecoveryValidationFacts {
   const { facts } = pass.memory;
   const operation = shownOperation(pass, configurationIdOf(pass), pass.memory.id);
   const { phase, startedAt = facts.startedTime, failedSteps = facts.failedSteps } = operation ?? {};
@@ -159,7 +167,10 @@ function shown(pass: ValidationPass): RecoveryValidationFacts {
  * Finds a validation that began after the journal entry was written and that no other resource claims. If the outcome
  * of the call is unknown, the operator assumes that the call began this validation.
  */
-function trace(pass: ValidationPass, seen: SeenConfiguration): Partial<Memory<RecoveryValidationFacts>> | undefined {
+function findOperation(
+  pass: ValidationPass,
+  seen: SeenConfiguration,
+): Partial<Memory<RecoveryValidationFacts>> | undefined {
   const { configuration } = seen;
   const { journal } = pass.memory;
   if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
@@ -194,12 +205,12 @@ function scheduledBy({ validationScheduleEstablished: isEstablished }: Configura
     : scheduled.no('NoSchedule', 'the service does not run validations of this configuration on a schedule yet');
 }
 
-const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {
+const plan: RequestPlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfiguration, Validation> = {
   noun: 'validation',
   operation: 'validate',
-  facts: (pass) => ({ configurationId: configurationIdOf(pass) }),
+  factsAtStart: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, configurationIdOf(pass), since),
-  trace,
+  findOperation,
   fence,
   body: bodyOf,
   request: postDisasterReadinessValidate,
@@ -210,8 +221,8 @@ const plan: OncePlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenConfig
     const facts = { ...acceptedAs(pass, body, phase), configurationGeneration: generation };
     return { facts, journal: pass.memory.journal, id, ownership: 'Created' };
   },
-  follow,
-  shown,
+  followAccepted,
+  factsNow,
   conditions: (pass) => {
     const configuration = shownConfiguration(pass, configurationIdOf(pass));
     return configuration === undefined ? [] : [scheduledBy(configuration)];

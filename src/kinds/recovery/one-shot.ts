@@ -60,7 +60,7 @@ type AnyPass = Pass<RequestSpec, RequestFacts>;
 type AnyStep = Step<RequestFacts>;
 
 /** The functions and values that differ between the kinds of recovery request, such as activation and reset. */
-export interface OncePlan<
+export interface RequestPlan<
   Spec extends RequestSpec = RequestSpec,
   Facts extends RequestFacts = RequestFacts,
   Found extends Seen = Seen,
@@ -81,7 +81,7 @@ export interface OncePlan<
    */
   refersTo?(spec: Spec): ReferenceNeed | undefined;
   /** Returns the status fields that are known before the service is read. */
-  facts(pass: Pass<Spec, Facts>): Partial<Facts>;
+  factsAtStart(pass: Pass<Spec, Facts>): Partial<Facts>;
   /**
    * Reads from the service everything that the operator needs to decide about the request. At least the list of
    * configurations must have been read at `since` or later (monotonic time).
@@ -91,7 +91,7 @@ export interface OncePlan<
    * Looks for an operation that this request has already begun. Returns what status must remember of that operation;
    * undefined if there is none.
    */
-  trace(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
+  findOperation(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
   /**
    * Makes the checks that only this kind has. Returns the first reason not to send the request now: a stall ends the
    * request, a wait only delays it. Returns undefined if there is no reason.
@@ -102,7 +102,7 @@ export interface OncePlan<
    * service shows that it is working on the request, returns a step that waits for the result. Otherwise returns
    * undefined, and the next step is `late`.
    */
-  outlasts?(pass: Pass<Spec, Facts>, seen: Found, late: Fence): Step<Facts> | undefined;
+  waitAfterExpiry?(pass: Pass<Spec, Facts>, seen: Found, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Found): Sent;
   /**
    * Returns the id of the object for which only one request of this kind may be in progress at a time. If this function
@@ -117,31 +117,30 @@ export interface OncePlan<
    * Returns the next step after the service refused the request. If this function is not given or returns undefined,
    * the refusal is final.
    */
-  refused?(pass: Pass<Spec, Facts>, seen: Found, no: No): Step<Facts> | undefined;
+  refused?(pass: Pass<Spec, Facts>, seen: Found, call: Refused): Step<Facts> | undefined;
   /**
-   * Called when the request must end although the effect of a call is unknown. If the call may have taken effect,
-   * returns a text that tells users what to check in the service. Returns undefined if the service shows no sign of an
-   * effect.
+   * Called when the request must end although the effect of a call is unknown. If the service shows signs that the call
+   * took effect, returns a text that tells users what to check in the service. Otherwise returns undefined.
    */
-  untold?(pass: Pass<Spec, Facts>, seen: Found): string | undefined;
+  signsOfEffect?(pass: Pass<Spec, Facts>, seen: Found): string | undefined;
   /**
    * Decides the next step of an accepted request until the request ends. If the list does not contain the configuration
    * while the account is frozen, the request waits, and this function is not called. It is always called for a reset.
    */
-  follow(pass: Pass<Spec, Facts>, seen: Found): Step<Facts>;
+  followAccepted(pass: Pass<Spec, Facts>, seen: Found): Step<Facts>;
   /** Returns the status fields that show the progress of the recovery request. */
-  shown(pass: Pass<Spec, Facts>): Facts;
+  factsNow(pass: Pass<Spec, Facts>): Facts;
   /** Builds the conditions that this kind has in addition to Accepted and Succeeded. */
   conditions?(pass: Pass<Spec, Facts>): readonly OwnCondition[];
   /** The conditions, in addition to Accepted and Succeeded, of a request that ends with an unknown outcome. */
-  readonly untoldConditions?: readonly OwnCondition[];
+  readonly conditionsIfUnknown?: readonly OwnCondition[];
 }
 
 /**
  * The service's refusal of a request, with the time after which earlier calls of the request can no longer arrive at
  * the service.
  */
-export interface No {
+export interface Refused {
   readonly words: string;
   /**
    * True if the operator may act on the refusal at once: no earlier call of the request can arrive at the service any
@@ -164,7 +163,7 @@ export function defineRequest<
   Facts extends RequestFacts,
   Found extends Seen,
   Sent extends Body,
->(plan: OncePlan<Spec, Facts, Found, Sent>, own: Own<Spec, Facts>) {
+>(plan: RequestPlan<Spec, Facts, Found, Sent>, own: Own<Spec, Facts>) {
   return defineKind<Spec, Facts>({
     interfaceWords: recoveryWords,
     needs: (spec) => {
@@ -175,11 +174,11 @@ export function defineRequest<
     answered: isAnswered,
     step: (pass) => nextStep(plan, pass) as Step<Facts>,
     show: (pass) => {
-      const facts = plan.shown(pass);
+      const facts = plan.factsNow(pass);
       return {
         facts,
         notices: stageNotices(pass.memory.facts, facts, pass.memory.id),
-        conditions: [...underWay(pass), ...(plan.conditions?.(pass) ?? [])],
+        conditions: [...conditionsUnderWay(pass), ...(plan.conditions?.(pass) ?? [])],
       };
     },
     ...own,
@@ -188,7 +187,7 @@ export function defineRequest<
 }
 
 /** Returns the reference to the Kubernetes object that must exist when a recovery request is sent. */
-function referenceOf<Spec extends RequestSpec>(plan: Pick<OncePlan<Spec>, 'refersTo'>, spec: Spec) {
+function referenceOf<Spec extends RequestSpec>(plan: Pick<RequestPlan<Spec>, 'refersTo'>, spec: Spec) {
   return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
 }
 
@@ -209,23 +208,23 @@ const watchMs = 5_000;
 const lookMs = 4_000;
 
 /** Decides the next step of a recovery request. */
-function nextStep(plan: OncePlan, pass: AnyPass): AnyStep {
+function nextStep(plan: RequestPlan, pass: AnyPass): AnyStep {
   const step = decide(plan, pass);
-  const { untoldConditions = [] } = plan;
+  const { conditionsIfUnknown = [] } = plan;
   if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
-  return { ...step, conditions: [...(step.conditions ?? []), ...untoldConditions] };
+  return { ...step, conditions: [...(step.conditions ?? []), ...conditionsIfUnknown] };
 }
 
-function decide(plan: OncePlan, pass: AnyPass): AnyStep {
+function decide(plan: RequestPlan, pass: AnyPass): AnyStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedTime !== undefined;
   if (!accepted && journal === undefined) {
-    const off = offFence(plan, pass) ?? aloneFence(plan, pass);
+    const off = flagFence(plan, pass) ?? referenceFence(plan, pass);
     if (off !== undefined) return takingBack(pass, finalIfStalled(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }
-  const seen = plan.look(pass, sinceWhen(pass));
+  const seen = plan.look(pass, readSince(pass));
   if ('is' in seen) return notingAnswer(pass, seen);
   return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
 }
@@ -237,7 +236,7 @@ function decide(plan: OncePlan, pass: AnyPass): AnyStep {
  *   time from `answeredAt`.
  * - Once the service has accepted the request: no limit.
  */
-function sinceWhen(pass: AnyPass): number {
+function readSince(pass: AnyPass): number {
   const { memory, askedAt, journalSeen, monotonicMs } = pass;
   if (memory.facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
   if (memory.journal === undefined) return askedAt;
@@ -269,11 +268,11 @@ export function notingAnswer<Facts>(pass: Pass, step: Step<Facts>): Step<Facts> 
  * reason, the operator reads the service again after a few seconds. For other reasons, the usual poll interval is
  * enough.
  */
-const moving: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
+const brief: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
 /** Makes a waiting step read the service again after a few seconds while a recovery request is in progress. */
 function lookingSoon(pass: AnyPass, { snapshot }: Seen, step: AnyStep): AnyStep {
-  if (step.is !== 'wait' || step.awaits !== undefined || !moving.has(step.reason)) return step;
+  if (step.is !== 'wait' || step.awaits !== undefined || !brief.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
   if (journal === undefined && facts.acceptedTime === undefined) return step;
   return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
@@ -301,26 +300,26 @@ function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
 }
 
 /** Decides the next step of a recovery request from what the service shows. */
-function decideOn(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
+function decideOn(plan: RequestPlan, pass: AnyPass, seen: Seen): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime !== undefined) {
     const { at: since = Number.NEGATIVE_INFINITY } = pass.wrote ?? {};
     const blind = 'configuration' in seen && seen.configuration === undefined ? waitWhileFrozen(pass) : undefined;
     if (blind !== undefined) return blind;
-    if (seen.snapshot.begunAt >= since) return letGo(pass, seen) ?? plan.follow(pass, seen);
+    if (seen.snapshot.begunAt >= since) return dropShownEntry(pass, seen) ?? plan.followAccepted(pass, seen);
     const awaits = { read: drConfigurationsOf(pass.account.accountId), since };
     return { is: 'wait', ...notShown(pass, plan.noun), awaits };
   }
-  const traced = plan.trace(pass, seen);
-  if (traced !== undefined) return later(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
-  return journal === undefined ? first(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
+  const traced = plan.findOperation(pass, seen);
+  if (traced !== undefined) return waitForLateCall(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
+  return journal === undefined ? beginRequest(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
 }
 
 /**
  * Waits for a list that shows the operation of an accepted request, because lists may lag behind. Returns undefined
  * once two lists, read at least `horizonMs` apart, do not show the operation.
  */
-export function unseenYet(pass: Pass, { begunAt }: Snapshot, noun: string) {
+export function waitUntilShown(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
   const look = { read, begunAt, apartMs: pass.horizonMs, note: 'operationMissedAt' } as const;
   return waitForSecondMiss(pass, look, notShown(pass, noun));
@@ -352,19 +351,19 @@ function isAnswered({ facts, id }: Memory<RequestFacts>): boolean {
  * to show the operation. Until then, the entry makes other requests wait. Afterwards the service itself refuses other
  * requests.
  */
-function letGo(pass: AnyPass, seen: Seen): AnyStep | undefined {
+function dropShownEntry(pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal, id } = pass.memory;
   if (journal === undefined || !isAnswered(pass.memory)) return undefined;
   const isSeen = shows(seen.configuration, id) || arrivalOf(pass, journal, seen).isOver;
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
-function offFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
+function flagFence(plan: RequestPlan, pass: AnyPass): Fence | undefined {
   const power = plan.power?.(pass.spec);
   return power && powerless(pass, power);
 }
 
-function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
+function referenceFence(plan: RequestPlan, pass: AnyPass): Fence | undefined {
   const reference = referenceOf(plan, pass.spec);
   return reference && unreferred(pass, reference, pass.spec.validUntil);
 }
@@ -372,41 +371,41 @@ function aloneFence(plan: OncePlan, pass: AnyPass): Fence | undefined {
 /**
  * Returns the first reason why the request must not be sent, or must not be sent again; undefined if it may be sent.
  */
-function fenceOf(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
-  const off = offFence(plan, pass);
+function fenceOf(plan: RequestPlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
+  const off = flagFence(plan, pass);
   if (off !== undefined) return off;
   const { journal } = pass.memory;
-  if (journal !== undefined && !isWhole(plan.body(pass, seen), journal)) {
+  if (journal !== undefined && !isBodyOfSpec(plan.body(pass, seen), journal)) {
     return never('JournalDamaged', 'status.internal.journal contains another request than the spec; nothing is sent');
   }
   const { validUntil } = pass.spec;
   const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
-  if (late !== undefined) return plan.outlasts?.(pass, seen, late) ?? late;
-  return plan.fence(pass, seen) ?? aloneFence(plan, pass);
+  if (late !== undefined) return plan.waitAfterExpiry?.(pass, seen, late) ?? late;
+  return plan.fence(pass, seen) ?? referenceFence(plan, pass);
 }
 
 /** True if the body in the journal entry is exactly the body that the spec asks for. */
-function isWhole(body: object, journal: JournalEntry): boolean {
+function isBodyOfSpec(body: object, journal: JournalEntry): boolean {
   return canonicalJson(writtenBody(journal)) === canonicalJson(body);
 }
 
-function takeUp(plan: OncePlan, pass: AnyPass): AnyStep {
+function takeUp(plan: RequestPlan, pass: AnyPass): AnyStep {
   const { endpoint, accountId } = pass.account;
-  const facts: RequestFacts = { ...pass.memory.facts, ...plan.facts(pass) };
+  const facts: RequestFacts = { ...pass.memory.facts, ...plan.factsAtStart(pass) };
   return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
 /** Makes all checks for a request that was never sent. If they pass, writes the call to the journal. */
-function first(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep {
+function beginRequest(plan: RequestPlan, pass: AnyPass, seen: Seen): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
   const journal = intentOf(plan, pass, seen);
   const begin: AnyStep = { is: 'begin', journal, words: plan.words(pass), note: { timesSent: 0 } };
-  return frozenOrTakingOver(pass, 'nothing is sent') ?? besideAnother(pass, journal) ?? begin;
+  return frozenOrTakingOver(pass, 'nothing is sent') ?? waitForOther(pass, journal) ?? begin;
 }
 
 /** Builds the journal entry, including data that helps to find the operation if the outcome of the call is unknown. */
-function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
+function intentOf(plan: RequestPlan, pass: AnyPass, seen: Seen): Intent {
   const { snapshot, configuration } = seen;
   const body = plan.body(pass, seen);
   return {
@@ -428,7 +427,7 @@ function intentOf(plan: OncePlan, pass: AnyPass, seen: Seen): Intent {
  * Waits while another request of the same kind for the same configuration is in progress. For a reset, the environment
  * or the account takes the place of the configuration.
  */
-function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefined {
+function waitForOther({ creating }: Pass, { create }: Intent): Fence | undefined {
   const other = create && creating(create.collection, create.name);
   if (other === undefined) return undefined;
   const message = `this request waits until ${other} has ended`;
@@ -439,7 +438,7 @@ function besideAnother({ creating }: Pass, { create }: Intent): Fence | undefine
  * Waits until no call of a request without a requestId can arrive any more, although the service shows that the request
  * is done: a late call would be carried out as a new request. Returns undefined when the request may end.
  */
-function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
+function waitForLateCall(plan: RequestPlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
   const { journal } = pass.memory;
   if (journal === undefined || journal.requestId !== undefined) return undefined;
   const arrival = arrivalOf(pass, journal, seen);
@@ -452,7 +451,7 @@ function later(plan: OncePlan, pass: AnyPass, seen: Seen): AnyStep | undefined {
  * Decides the next step while the journal holds a call: the call was not sent yet, the service refused it, or its
  * outcome is unknown.
  */
-function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
+function resolveRequest(plan: RequestPlan, pass: AnyPass, seen: Seen, journal: JournalEntry): AnyStep {
   const { notes, monotonicMs } = pass;
   const arrival = arrivalOf(pass, journal, seen);
   const fence = fenceOf(plan, pass, seen);
@@ -464,11 +463,11 @@ function resolveRequest(plan: OncePlan, pass: AnyPass, seen: Seen, journal: Jour
     if (!arrival.settled)
       return inDoubt(plan, pass, arrival.until, `the service refused the request: ${journal.conflicted}`);
     const no = never('Rejected', `${plan.words(pass)}: ${inSpecWords(journal.conflicted)}`);
-    return ended(pass, notes.timesSent === 1 ? no : inTheEnd(plan, pass, seen, no));
+    return ended(pass, notes.timesSent === 1 ? no : endInDoubt(plan, pass, seen, no));
   }
   if (fence !== undefined) {
     if (fence.is !== 'stall') return fence;
-    if (arrival.settled) return ended(pass, wasSent(pass) ? inTheEnd(plan, pass, seen, fence) : fence);
+    if (arrival.settled) return ended(pass, wasSent(pass) ? endInDoubt(plan, pass, seen, fence) : fence);
     return inDoubt(plan, pass, arrival.until, `${fence.message}; nothing more is sent`);
   }
   const sent = wasSent(pass) ? 'the request may have been sent, and nothing more is sent' : 'nothing is sent';
@@ -517,14 +516,14 @@ export function wasSent({ memory, notes }: Pass): boolean {
  * Returns the end of a request that must end although the effect of a call is unknown: an unknown outcome if the
  * service shows that the call may have taken effect, otherwise the given end.
  */
-function inTheEnd(plan: OncePlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
-  const untold = plan.untold?.(pass, seen);
-  if (untold === undefined)
+function endInDoubt(plan: RequestPlan, pass: AnyPass, seen: Seen, { reason, message }: End): End {
+  const signsOfEffect = plan.signsOfEffect?.(pass, seen);
+  if (signsOfEffect === undefined)
     return never(reason, `${message}; an earlier call may have been sent, but the service shows no effect of it`);
   const { conflicted } = pass.memory.journal ?? {};
   const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
   const why = `the operator may have sent the request and does not send it again (${reason}); the service does not show the result${refused}`;
-  return never('UnknownState', `${plan.words(pass)}: ${why}; ${untold}`);
+  return never('UnknownState', `${plan.words(pass)}: ${why}; ${signsOfEffect}`);
 }
 
 /**
@@ -541,7 +540,7 @@ function arrivalOf(pass: Pass, journal: JournalEntry, { snapshot }: Seen) {
   return { settled: pass.notes.timesSent === answered || isOver, isOver, until };
 }
 
-function inDoubt(plan: OncePlan, pass: AnyPass, until: string, why: string, then = ''): Fence {
+function inDoubt(plan: RequestPlan, pass: AnyPass, until: string, why: string, then = ''): Fence {
   const message = `${plan.words(pass)}: ${why}; until ${until} the operator watches the service for the result${then}`;
   return { is: 'wait', reason: 'InDoubt', message, retryInMs: watchMs };
 }
@@ -589,7 +588,7 @@ function acceptance({ ownership }: Pick<Memory, 'ownership'>): OwnCondition {
 }
 
 /** Builds the conditions Accepted and Succeeded while a request is under way. */
-function underWay({ memory }: AnyPass): readonly OwnCondition[] {
+function conditionsUnderWay({ memory }: AnyPass): readonly OwnCondition[] {
   const unfinished = 'the service has not reported a result yet';
   if (memory.facts.acceptedTime !== undefined) return [acceptance(memory), succeeded.unknown('InProgress', unfinished)];
   const isWritten = memory.journal !== undefined;
