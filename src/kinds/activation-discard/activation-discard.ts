@@ -20,8 +20,11 @@ import {
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, wasSent, type Refused, type RequestPlan } from '../recovery/one-shot.ts';
+import { accepted, ended } from '../recovery/following.ts';
+import { defineRequest } from '../recovery/one-shot.ts';
+import type { Refused, RequestPlan } from '../recovery/plan.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { wasSent } from '../recovery/sending.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type ActivationDiscardFacts, type ActivationDiscardSpec } from './schema.ts';
 

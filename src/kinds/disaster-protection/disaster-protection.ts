@@ -20,7 +20,7 @@ import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
-import { answeredAt, notingAnswer } from '../recovery/one-shot.ts';
+import { answeredAt, notingAnswer } from '../recovery/sending.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
 /**

@@ -14,7 +14,7 @@ import { waitForSecondMiss, readOf, waitWhileFrozen } from '../../engine/kind/pl
 import type { Verdict } from '../../engine/kind/contract/step.ts';
 import { drConfigurationsOf, drSourcesOf } from '../../hosting/requests.ts';
 import { provenApartMs } from '../recovery/configurations.ts';
-import { lookingAgain } from '../recovery/one-shot.ts';
+import { lookingAgain } from '../recovery/following.ts';
 import { unprotected } from './conditions.ts';
 import { environmentOf, type Configurations, type ProtectionPass, type ProtectionStep } from './binding.ts';
 import type { DisasterProtectionFacts } from './schema.ts';

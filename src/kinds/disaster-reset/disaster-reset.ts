@@ -14,15 +14,10 @@ import {
 } from '../../hosting/requests.ts';
 import { never, type Fence } from '../recovery/approval.ts';
 import { activationUnderWay, cleansUp, movedOn, provenGone } from '../recovery/configurations.ts';
-import {
-  accepted,
-  defineRequest,
-  ended,
-  lookingAgain,
-  wasSent,
-  type Refused,
-  type RequestPlan,
-} from '../recovery/one-shot.ts';
+import { accepted, ended, lookingAgain } from '../recovery/following.ts';
+import { defineRequest } from '../recovery/one-shot.ts';
+import type { Refused, RequestPlan } from '../recovery/plan.ts';
+import { wasSent } from '../recovery/sending.ts';
 import { atStage } from '../recovery/stages.ts';
 import { idOf, needOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';

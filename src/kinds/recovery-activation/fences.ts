@@ -23,7 +23,7 @@ import {
   wasOverBefore,
   withoutConfiguration,
 } from '../recovery/configurations.ts';
-import { protectionNeed } from '../recovery/one-shot.ts';
+import { protectionNeed } from '../recovery/sending.ts';
 import { namesOf, protectionOf, type ActivationPass, type ActivationStep, type SeenProtection } from './content.ts';
 import type { RecoveryActivationSpec } from './schema.ts';
 

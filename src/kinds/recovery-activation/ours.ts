@@ -8,7 +8,8 @@ import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { failedOrCancelled, isActivation, newOperationId } from '../recovery/configurations.ts';
 import { operationsOf, sameMoment, shows } from '../recovery/configurations.ts';
-import { accepted, wasSent } from '../recovery/one-shot.ts';
+import { accepted } from '../recovery/following.ts';
+import { wasSent } from '../recovery/sending.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
 

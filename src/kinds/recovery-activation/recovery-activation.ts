@@ -22,7 +22,9 @@ import {
   sameMoment,
   shownOperation,
 } from '../recovery/configurations.ts';
-import { accepted, defineRequest, ended, waitUntilShown, type RequestPlan } from '../recovery/one-shot.ts';
+import { accepted, ended, waitUntilShown } from '../recovery/following.ts';
+import { defineRequest } from '../recovery/one-shot.ts';
+import type { RequestPlan } from '../recovery/plan.ts';
 import { atStage } from '../recovery/stages.ts';
 import {
   activationId,

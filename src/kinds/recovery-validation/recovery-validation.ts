@@ -23,16 +23,11 @@ import {
   withoutConfiguration,
   type SeenConfiguration,
 } from '../recovery/configurations.ts';
-import {
-  accepted,
-  defineRequest,
-  ended,
-  waitUntilShown,
-  wasSent,
-  type End,
-  type RequestPlan,
-} from '../recovery/one-shot.ts';
+import { accepted, ended, waitUntilShown, type End } from '../recovery/following.ts';
+import { defineRequest } from '../recovery/one-shot.ts';
+import type { RequestPlan } from '../recovery/plan.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { wasSent } from '../recovery/sending.ts';
 import { atStage } from '../recovery/stages.ts';
 import { identity, type RecoveryValidationFacts, type RecoveryValidationSpec } from './schema.ts';
 
