@@ -1,4 +1,3 @@
-import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { about, type Step } from '../../engine/kind/contract/step.ts';
 import { readOf, readUnread } from '../../engine/kind/planner/observe.ts';
@@ -19,7 +18,7 @@ import { defineRequest } from '../recovery/one-shot.ts';
 import type { Refused, RequestPlan } from '../recovery/plan.ts';
 import { wasSent } from '../recovery/sending.ts';
 import { atStage } from '../recovery/stages.ts';
-import { idOf, needOf } from '../shared/references.ts';
+import { idOf } from '../shared/references.ts';
 import { identity, type DisasterResetFacts, type DisasterResetSpec } from './schema.ts';
 
 /**
@@ -248,15 +247,10 @@ function factsOf(pass: ResetPass, seen: ResetSubject | undefined): DisasterReset
   return { ...facts, ...(environmentId !== '' && { environmentId }), pendingCleanup };
 }
 
-function environmentNeed({ environmentRef }: DisasterResetSpec): ReferenceNeed | undefined {
-  return needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true })[0];
-}
-
 const plan: RequestPlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Resetting> = {
   noun: 'reset',
   operation: 'reset',
   power: ({ scope }) => (scope === 'Account' ? 'accountReset' : 'activation'),
-  refersTo: environmentNeed,
   factsAtStart: (pass) => factsOf(pass, undefined),
   look,
   findOperation: (pass, seen) =>

@@ -23,7 +23,6 @@ import {
   wasOverBefore,
   withoutConfiguration,
 } from '../recovery/configurations.ts';
-import { protectionNeed } from '../recovery/sending.ts';
 import { namesOf, protectionOf, type ActivationPass, type ActivationStep, type SeenProtection } from './content.ts';
 import type { RecoveryActivationSpec } from './schema.ts';
 
@@ -47,11 +46,11 @@ export function fence(pass: ActivationPass, seen: SeenProtection): ActivationSte
  * generation in the spec. Returns the first reason not to send the activation; undefined if there is none.
  */
 function superseded(pass: ActivationPass, configuration: ConfigurationItem): Fence | undefined {
-  const { configurationId, protectionRef, recoveryPoint, validUntil } = pass.spec;
+  const { configurationId, recoveryPoint } = pass.spec;
   // Check first that the DisasterProtection can be found. Only its status shows whether this request has already begun
   // an operation, and the checks after this one may end the request for good.
   return (
-    unreferred(pass, protectionNeed(protectionRef), validUntil) ??
+    unreferred(pass) ??
     rebound(pass, configurationId) ??
     movedOn(configuration.generation, recoveryPoint.configurationGeneration)
   );

@@ -8,6 +8,8 @@ import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Reason } from '../../engine/kind/contract/reasons.ts';
 import type { Snapshot } from '../../engine/ports.ts';
 import type { Verdict } from '../../engine/kind/contract/step.ts';
+import { needOf } from '../shared/references.ts';
+import type { RequestSpec } from './schema.ts';
 
 /** A reason not to send a recovery request. A stall is final; after a wait, the request may still be sent. */
 export type Fence = Extract<Verdict<never>, { is: 'wait' | 'stall' }>;
@@ -27,11 +29,12 @@ export function notYet(reason: Reason, message: string): Fence {
 }
 
 /**
- * Stalls a request if the operator's flags do not allow it, or if its resource was created before this process started.
- * If the request is in the journal, the resource may be older, because the process that recorded the request was
- * allowed to send it.
+ * Stalls a request that needs a flag of the operator, if the flags do not allow it, or if its resource was created
+ * before this process started. If the request is in the journal, the resource may be older, because the process that
+ * recorded the request was allowed to send it.
  */
-export function powerless({ powers, subject, memory }: Pass, power: 'activation' | 'accountReset'): Fence | undefined {
+export function powerless({ powers, subject, memory }: Pass, power?: 'activation' | 'accountReset'): Fence | undefined {
+  if (power === undefined) return undefined;
   const missing = [
     ...(powers?.activation === true ? [] : ['--enable-activation']),
     ...(power === 'accountReset' && powers?.accountReset !== true ? ['--enable-account-reset'] : []),
@@ -47,21 +50,26 @@ export function powerless({ powers, subject, memory }: Pass, power: 'activation'
   return never('ActivationDisabled', message);
 }
 
+/** Returns the reference to the Kubernetes object that must exist when a recovery request is sent, if there is one. */
+export function referencesOf({ protectionRef, environmentRef }: RequestSpec): readonly ReferenceNeed[] {
+  return [
+    ...needOf('DisasterProtection', protectionRef, 'protectionRef', { optional: true }),
+    ...needOf('AppEnvironment', environmentRef, 'environmentRef', { optional: true }),
+  ];
+}
+
 /**
  * Waits while the object that the spec refers to does not exist, belongs to another account or has no id in the service
  * yet. Stalls if the request expires in the meantime.
  */
-export function unreferred(
-  pass: Pass,
-  { kind, name, field }: ReferenceNeed,
-  validUntil: string | undefined,
-): Fence | undefined {
-  if (pass.referred(kind, name) !== undefined) return undefined;
+export function unreferred(pass: Pass<RequestSpec>): Fence | undefined {
+  const missing = referencesOf(pass.spec).find(({ kind, name }) => pass.referred(kind, name) === undefined);
+  if (missing === undefined) return undefined;
   // The clocks of the operator and of Kubernetes show well enough whether the request has expired, so do not read the
   // service only for the time on its clock.
-  const late = validUntil === undefined ? undefined : expired(pass, validUntil);
+  const late = expired(pass);
   if (late?.is === 'stall') return late;
-  const message = `spec.${field} refers to ${kind} ${name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
+  const message = `spec.${missing.field} refers to ${missing.kind} ${missing.name}, which does not exist, belongs to another account or has no id in the service yet; nothing is sent`;
   return notYet('ReferenceNotReady', message);
 }
 
@@ -69,8 +77,10 @@ export function unreferred(
  * Stalls the request once `validUntil` has passed by any of three clocks (operator, Kubernetes, service), or if it is
  * too far in the future. Waits while these clocks disagree.
  */
-export function expired(pass: Pass, validUntil: string, snapshot?: Snapshot): Fence | undefined {
-  const { subject, wallMs, clusterMs, monotonicMs } = pass;
+export function expired(pass: Pass<RequestSpec>, snapshot?: Snapshot): Fence | undefined {
+  const { spec, subject, wallMs, clusterMs, monotonicMs } = pass;
+  const { validUntil } = spec;
+  if (validUntil === undefined) return undefined;
   const serviceMs = snapshot?.dateMs === undefined ? undefined : snapshot.dateMs + monotonicMs - snapshot.begunAt;
   const remote = [clusterMs, serviceMs].filter((clock) => clock !== undefined);
   const clocks = [wallMs, ...remote];

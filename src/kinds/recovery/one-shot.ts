@@ -12,17 +12,15 @@ import { defineKind, type KindDefinition, type KindIdentity } from '../../engine
 import type { Step } from '../../engine/kind/contract/step.ts';
 import { waitWhileFrozen, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf } from '../../hosting/requests.ts';
+import { powerless, referencesOf, unreferred } from './approval.ts';
 import { conditionsUnderWay, finalIfStalled, isAnswered, lookingAgain, notShown } from './following.ts';
-import type { AnyPass, AnyStep, Body, RequestPlan, RequestSpec, SeenService } from './plan.ts';
-import type { RequestFacts } from './schema.ts';
+import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
+import type { RequestFacts, RequestSpec } from './schema.ts';
 import {
   answeredAt,
   beginRequest,
   dropShownEntry,
-  flagFence,
   notingAnswer,
-  referenceFence,
-  referenceOf,
   resolveRequest,
   takeUp,
   waitForLateCall,
@@ -45,10 +43,7 @@ export function defineRequest<
 >(plan: RequestPlan<Spec, Facts, Found, Sent>, own: Own<Spec, Facts>) {
   return defineKind<Spec, Facts>({
     interfaceWords: recoveryWords,
-    needs: (spec) => {
-      const reference = referenceOf(plan, spec);
-      return { references: reference === undefined ? [] : [reference] };
-    },
+    needs: (spec) => ({ references: referencesOf(spec) }),
     finished: ({ finishedTime }) => finishedTime !== undefined,
     answered: isAnswered,
     step: (pass) => nextStep(plan, pass) as Step<Facts>,
@@ -81,7 +76,7 @@ function decide(plan: RequestPlan, pass: AnyPass): AnyStep {
   const { journal, binding, facts } = pass.memory;
   const accepted = facts.acceptedTime !== undefined;
   if (!accepted && journal === undefined) {
-    const off = flagFence(plan, pass) ?? referenceFence(plan, pass);
+    const off = powerless(pass, plan.power?.(pass.spec)) ?? unreferred(pass);
     if (off !== undefined) return takingBack(pass, finalIfStalled(pass, off));
     if (binding === undefined) return takeUp(plan, pass);
   }

@@ -2,13 +2,12 @@
  * What the kinds of recovery request define themselves: what they read, what they check and send, and how they follow a
  * request until it ends.
  */
-import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Memory, OwnCondition, Step } from '../../engine/kind/contract/step.ts';
 import type { Request, Snapshot } from '../../engine/ports.ts';
 import type { ConfigurationItem } from '../../hosting/requests.ts';
 import type { Fence } from './approval.ts';
-import type { RequestFacts } from './schema.ts';
+import type { RequestFacts, RequestSpec } from './schema.ts';
 
 /** What the operator has read from the service to decide about a recovery request. */
 export interface SeenService {
@@ -20,13 +19,6 @@ export interface Body {
   readonly accountId: string;
   readonly configurationId?: string;
   readonly requestId?: string;
-}
-
-/** The spec fields that all kinds of recovery request share. */
-export interface RequestSpec {
-  readonly protectionRef?: { readonly name: string };
-  /** The time until which the recovery request may be sent. If it is absent, there is no limit. */
-  readonly validUntil?: string;
 }
 
 /** The input for deciding the next step of a recovery request of any kind. */
@@ -49,11 +41,6 @@ export interface RequestPlan<
    * needed.
    */
   power?(spec: Spec): 'activation' | 'accountReset';
-  /**
-   * Returns a reference to the Kubernetes object that must exist when the request is sent. If this function is not
-   * given, that object is the DisasterProtection in spec.protectionRef.
-   */
-  refersTo?(spec: Spec): ReferenceNeed | undefined;
   /** Returns the status fields that are known before the service is read. */
   factsAtStart(pass: Pass<Spec, Facts>): Partial<Facts>;
   /**

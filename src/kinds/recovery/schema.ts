@@ -13,6 +13,7 @@ import {
   text,
   time as timeShown,
 } from '../../engine/kind/schema/schema.ts';
+import type { Reference } from '../shared/references.ts';
 import { count, wholeNumber } from '../shared/schema.ts';
 
 /** Maximum number of stages in status. */
@@ -173,6 +174,14 @@ export const requestFacts = {
 };
 
 export type RequestFacts = z.output<z.ZodObject<typeof requestFacts>>;
+
+/** The spec fields that the operator needs of a recovery request of any kind. */
+export interface RequestSpec {
+  readonly protectionRef?: { readonly name: string };
+  readonly environmentRef?: Reference | undefined;
+  /** The time until which the recovery request may be sent. If it is absent, there is no limit. */
+  readonly validUntil?: string;
+}
 
 /** The fields that are equal in the definitions of all kinds of recovery request. */
 export const request = { scope: 'Namespaced', life: 'request', holds: false } as const;

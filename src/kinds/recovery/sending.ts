@@ -5,7 +5,6 @@
  * Why: docs/design/recovery-requests.md#sending
  */
 import { canonicalJson } from '../../base/json.ts';
-import type { ReferenceNeed } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import { type Intent, type JournalEntry, type Step, writtenBody } from '../../engine/kind/contract/step.ts';
 import { frozenOrTakingOver, overAt, serviceTimeOf, waitWhileFrozen } from '../../engine/kind/planner/observe.ts';
@@ -13,7 +12,7 @@ import { drConfigurationsOf, receiptOf } from '../../hosting/requests.ts';
 import { expired, never, powerless, unreferred, type Fence } from './approval.ts';
 import { operationIdsOf, shows } from './configurations.ts';
 import { ended, finalIfStalled, isAnswered, type End } from './following.ts';
-import type { AnyPass, AnyStep, Body, RequestPlan, RequestSpec, SeenService } from './plan.ts';
+import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
 import type { RequestFacts } from './schema.ts';
 import { stageOfReceipt } from './stages.ts';
 import { inSpecWords } from './words.ts';
@@ -21,16 +20,6 @@ import { inSpecWords } from './words.ts';
 /** Pause before the same request is sent again if its outcome is unknown. */
 const resendMs = 15_000;
 const watchMs = 5_000;
-
-/** Returns the reference to the Kubernetes object that must exist when a recovery request is sent. */
-export function referenceOf<Spec extends RequestSpec>(plan: Pick<RequestPlan<Spec>, 'refersTo'>, spec: Spec) {
-  return plan.refersTo === undefined ? spec.protectionRef && protectionNeed(spec.protectionRef) : plan.refersTo(spec);
-}
-
-/** Builds the reference to the DisasterProtection in spec.protectionRef of a recovery request. */
-export function protectionNeed({ name }: { readonly name: string }): ReferenceNeed {
-  return { kind: 'DisasterProtection', name, field: 'protectionRef', optional: true };
-}
 
 /**
  * Returns the time at which this process received the response to the call in the journal, or stopped waiting for it. A
@@ -64,30 +53,19 @@ export function dropShownEntry(pass: AnyPass, seen: SeenService): AnyStep | unde
   return isSeen ? { is: 'again', remember: { journal: undefined } } : undefined;
 }
 
-export function flagFence(plan: RequestPlan, pass: AnyPass): Fence | undefined {
-  const power = plan.power?.(pass.spec);
-  return power && powerless(pass, power);
-}
-
-export function referenceFence(plan: RequestPlan, pass: AnyPass): Fence | undefined {
-  const reference = referenceOf(plan, pass.spec);
-  return reference && unreferred(pass, reference, pass.spec.validUntil);
-}
-
 /**
  * Returns the first reason why the request must not be sent, or must not be sent again; undefined if it may be sent.
  */
 function fenceOf(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep | undefined {
-  const off = flagFence(plan, pass);
+  const off = powerless(pass, plan.power?.(pass.spec));
   if (off !== undefined) return off;
   const { journal } = pass.memory;
   if (journal !== undefined && !isBodyOfSpec(plan.body(pass, seen), journal)) {
     return never('JournalDamaged', 'status.internal.journal contains another request than the spec; nothing is sent');
   }
-  const { validUntil } = pass.spec;
-  const late = validUntil === undefined ? undefined : expired(pass, validUntil, seen.snapshot);
+  const late = expired(pass, seen.snapshot);
   if (late !== undefined) return plan.waitAfterExpiry?.(pass, seen, late) ?? late;
-  return plan.fence(pass, seen) ?? referenceFence(plan, pass);
+  return plan.fence(pass, seen) ?? unreferred(pass);
 }
 
 /** True if the body in the journal entry is exactly the body that the spec asks for. */

@@ -5,7 +5,7 @@ import type { objectOrIdRef } from '../../engine/kind/schema/schema.ts';
 import type { z } from 'zod';
 
 /** A reference in a spec: the name of a resource, or the id of an object in the service. */
-type Reference = z.output<ReturnType<typeof objectOrIdRef>>;
+export type Reference = z.output<ReturnType<typeof objectOrIdRef>>;
 
 /** Returns the id in the service that a reference stands for; undefined while the referenced resource has no id. */
 export function idOf(
