@@ -16,15 +16,7 @@ import { powerless, referencesOf, unreferred } from './approval.ts';
 import { conditionsUnderWay, finalIfStalled, isAnswered, lookingAgain, notShown } from './following.ts';
 import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
 import type { RequestFacts, RequestSpec } from './schema.ts';
-import {
-  answeredAt,
-  beginRequest,
-  dropShownEntry,
-  notingAnswer,
-  resolveRequest,
-  takeUp,
-  waitForLateCall,
-} from './sending.ts';
+import { answeredAt, beginRequest, dropShownEntry, notingAnswer, resolveRequest, waitForLateCall } from './sending.ts';
 import { stageNotices } from './stages.ts';
 import { recoveryWords } from './words.ts';
 
@@ -65,24 +57,21 @@ const freshMs = 15_000;
 
 /** Decides the next step of a recovery request. */
 function nextStep(plan: RequestPlan, pass: AnyPass): AnyStep {
-  const step = decide(plan, pass);
-  const { conditionsIfUnknown = [] } = plan;
-  if (step.is !== 'stall' || step.reason !== 'UnknownState') return step;
-  return { ...step, conditions: [...(step.conditions ?? []), ...conditionsIfUnknown] };
-}
-
-function decide(plan: RequestPlan, pass: AnyPass): AnyStep {
   if (pass.subject.deleting) return { is: 'release' };
   const { journal, binding, facts } = pass.memory;
-  const accepted = facts.acceptedTime !== undefined;
-  if (!accepted && journal === undefined) {
-    const off = powerless(pass, plan.power?.(pass.spec)) ?? unreferred(pass);
-    if (off !== undefined) return takingBack(pass, finalIfStalled(pass, off));
+  if (facts.acceptedTime === undefined && journal === undefined) {
+    const fence = powerless(pass, plan.power?.(pass.spec)) ?? unreferred(pass);
+    if (fence !== undefined) return finish(plan, pass, finalIfStalled(pass, fence));
     if (binding === undefined) return takeUp(plan, pass);
   }
   const seen = plan.look(pass, readSince(pass));
-  if ('is' in seen) return notingAnswer(pass, seen);
-  return notingAnswer(pass, takingBack(pass, lookingSoon(pass, seen, decideOn(plan, pass, seen))));
+  return 'is' in seen ? notingAnswer(pass, seen) : finish(plan, pass, decide(plan, pass, seen), seen);
+}
+
+function takeUp(plan: RequestPlan, pass: AnyPass): AnyStep {
+  const { endpoint, accountId } = pass.account;
+  const facts: RequestFacts = { ...pass.memory.facts, ...plan.factsAtStart(pass) };
+  return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
 /**
@@ -106,35 +95,40 @@ function readSince(pass: AnyPass): number {
  */
 const brief: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
-/** Makes a waiting step read the service again after a few seconds while a recovery request is in progress. */
-function lookingSoon(pass: AnyPass, { snapshot }: SeenService, step: AnyStep): AnyStep {
-  if (step.is !== 'wait' || step.awaits !== undefined || !brief.has(step.reason)) return step;
-  const { journal, facts } = pass.memory;
-  if (journal === undefined && facts.acceptedTime === undefined) return step;
-  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), snapshot);
-}
-
 /**
- * Forgets that an earlier list did not contain an object, because an object is proved gone only if two consecutive
- * lists do not contain it. A step that sets the notes itself is returned unchanged.
+ * Adds to a step what every step of a recovery request needs:
+ * - Notes that no longer say that an earlier list did not contain an object, because an object is proved gone only if two
+ *   consecutive lists do not contain it. A step that sets the notes itself keeps them.
+ * - A note of the time at which the response to the last call arrived; see `notingAnswer`.
+ * - The conditions that the kind sets at an unknown outcome.
+ * - For a wait that may end at any moment: another read of the service after a few seconds; see `brief`.
  */
-function takingBack(pass: AnyPass, step: AnyStep): AnyStep {
-  if (step.is === 'release' || step.note !== undefined) return step;
-  return { ...step, note: withoutMisses(pass.notes) };
+function finish(plan: RequestPlan, pass: AnyPass, decided: AnyStep, seen?: SeenService): AnyStep {
+  if (decided.is === 'release') return decided;
+  const step = notingAnswer(pass, { note: withoutMisses(pass.notes), ...decided });
+  if (step.is === 'stall' && step.reason === 'UnknownState') {
+    return { ...step, conditions: [...(step.conditions ?? []), ...(plan.conditionsIfUnknown ?? [])] };
+  }
+  const { journal, facts } = pass.memory;
+  const isUnderWay = journal !== undefined || facts.acceptedTime !== undefined;
+  if (step.is !== 'wait' || step.awaits !== undefined || !brief.has(step.reason) || !isUnderWay) return step;
+  return seen === undefined
+    ? step
+    : lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), seen.snapshot);
 }
 
 /** Decides the next step of a recovery request from what the service shows. */
-function decideOn(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep {
+function decide(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep {
   const { journal, facts } = pass.memory;
-  if (facts.acceptedTime !== undefined) {
-    const { at: since = Number.NEGATIVE_INFINITY } = pass.wrote ?? {};
-    const blind = 'configuration' in seen && seen.configuration === undefined ? waitWhileFrozen(pass) : undefined;
-    if (blind !== undefined) return blind;
-    if (seen.snapshot.begunAt >= since) return dropShownEntry(pass, seen) ?? plan.followAccepted(pass, seen);
-    const awaits = { read: drConfigurationsOf(pass.account.accountId), since };
-    return { is: 'wait', ...notShown(pass, plan.noun), awaits };
+  if (facts.acceptedTime === undefined) {
+    const found = plan.findOperation(pass, seen);
+    if (found !== undefined) return waitForLateCall(plan, pass, seen) ?? { is: 'again', remember: found, note: {} };
+    return journal === undefined ? beginRequest(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
   }
-  const traced = plan.findOperation(pass, seen);
-  if (traced !== undefined) return waitForLateCall(plan, pass, seen) ?? { is: 'again', remember: traced, note: {} };
-  return journal === undefined ? beginRequest(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
+  const blind = 'configuration' in seen && seen.configuration === undefined ? waitWhileFrozen(pass) : undefined;
+  if (blind !== undefined) return blind;
+  const { at: since = Number.NEGATIVE_INFINITY } = pass.wrote ?? {};
+  if (seen.snapshot.begunAt >= since) return dropShownEntry(pass, seen) ?? plan.followAccepted(pass, seen);
+  const awaits = { read: drConfigurationsOf(pass.account.accountId), since };
+  return { is: 'wait', ...notShown(pass, plan.noun), awaits };
 }

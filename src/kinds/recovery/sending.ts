@@ -13,7 +13,6 @@ import { expired, never, powerless, unreferred, type Fence } from './approval.ts
 import { operationIdsOf, shows } from './configurations.ts';
 import { ended, finalIfStalled, isAnswered, type End } from './following.ts';
 import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
-import type { RequestFacts } from './schema.ts';
 import { stageOfReceipt } from './stages.ts';
 import { inSpecWords } from './words.ts';
 
@@ -71,12 +70,6 @@ function fenceOf(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep |
 /** True if the body in the journal entry is exactly the body that the spec asks for. */
 function isBodyOfSpec(body: object, journal: JournalEntry): boolean {
   return canonicalJson(writtenBody(journal)) === canonicalJson(body);
-}
-
-export function takeUp(plan: RequestPlan, pass: AnyPass): AnyStep {
-  const { endpoint, accountId } = pass.account;
-  const facts: RequestFacts = { ...pass.memory.facts, ...plan.factsAtStart(pass) };
-  return { is: 'again', remember: { binding: { endpoint, accountId }, facts } };
 }
 
 /** Makes all checks for a request that was never sent. If they pass, writes the call to the journal. */
