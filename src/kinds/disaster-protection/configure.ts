@@ -109,6 +109,8 @@ export function configure(
       digest: pass.fingerprint({ ...item }),
       requestId,
       payload: JSON.stringify(body),
+      // A change creates no object. For a change too, the entry `create` locks the environment: other resources wait as
+      // long as `pass.creating` names this one; see `besideOthers`.
       create: {
         collection: 'protection',
         name: appEnvId,
@@ -131,6 +133,7 @@ function besideOthers(pass: ProtectionPass, configuration?: ConfigurationItem): 
     const message = `${other} is setting up a protection of the same environment`;
     return { is: 'wait', reason: 'CreateInProgress', message, retryInMs: 2_000 };
   }
+  // The journal entry of a DisasterReset locks its environment, or the whole account, although it creates nothing.
   const reset = pass.creating('reset', appEnvId) ?? pass.creating('reset', pass.account.accountId);
   if (reset !== undefined) {
     const message = `${reset} resets this protection, or may have sent a call that does; new settings are sent when the outcome of that call is known or the call can no longer arrive`;

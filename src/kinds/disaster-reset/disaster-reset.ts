@@ -259,7 +259,6 @@ const plan: RequestPlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Res
       : undefined,
   fence,
   body: bodyOf,
-  subject: (body) => (body.scope === 'environment' ? body.sourceAppEnvId : body.accountId),
   request: postDisasterReadinessReset,
   words: (pass) =>
     pass.spec.scope === 'Account'

@@ -18,6 +18,7 @@ export interface SeenService {
 export interface Body {
   readonly accountId: string;
   readonly configurationId?: string;
+  readonly sourceAppEnvId?: string;
   readonly requestId?: string;
 }
 
@@ -65,11 +66,6 @@ export interface RequestPlan<
    */
   waitAfterExpiry?(pass: Pass<Spec, Facts>, seen: Found, late: Fence): Step<Facts> | undefined;
   body(pass: Pass<Spec, Facts>, seen: Found): Sent;
-  /**
-   * Returns the id of the object for which only one request of this kind may be in progress at a time. If this function
-   * is not given, that object is the configuration.
-   */
-  subject?(body: Sent): string;
   request(body: Sent): Request;
   words(pass: Pass<Spec, Facts>): string;
   /** Returns the changes of status after a successful response; undefined when the response cannot be parsed. */

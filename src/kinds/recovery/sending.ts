@@ -59,7 +59,7 @@ function fenceOf(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep |
   const off = powerless(pass, plan.power?.(pass.spec));
   if (off !== undefined) return off;
   const { journal } = pass.memory;
-  if (journal !== undefined && !isBodyOfSpec(plan.body(pass, seen), journal)) {
+  if (journal !== undefined && canonicalJson(writtenBody(journal)) !== canonicalJson(plan.body(pass, seen))) {
     return never('JournalDamaged', 'status.internal.journal contains another request than the spec; nothing is sent');
   }
   const late = expired(pass, seen.snapshot);
@@ -67,48 +67,38 @@ function fenceOf(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep |
   return plan.fence(pass, seen) ?? unreferred(pass);
 }
 
-/** True if the body in the journal entry is exactly the body that the spec asks for. */
-function isBodyOfSpec(body: object, journal: JournalEntry): boolean {
-  return canonicalJson(writtenBody(journal)) === canonicalJson(body);
-}
-
-/** Makes all checks for a request that was never sent. If they pass, writes the call to the journal. */
+/**
+ * Makes all checks for a request that was never sent. If they pass, and no other request of this kind for the same
+ * object is in progress, writes the call to the journal.
+ */
 export function beginRequest(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep {
   const fence = fenceOf(plan, pass, seen);
   if (fence !== undefined) return finalIfStalled(pass, fence);
-  const journal = intentOf(plan, pass, seen);
-  const begin: AnyStep = { is: 'begin', journal, words: plan.words(pass), note: { timesSent: 0 } };
-  return frozenOrTakingOver(pass, 'nothing is sent') ?? waitForOther(pass, journal) ?? begin;
-}
-
-/** Builds the journal entry, including data that helps to find the operation if the outcome of the call is unknown. */
-function intentOf(plan: RequestPlan, pass: AnyPass, seen: SeenService): Intent {
-  const { snapshot, configuration } = seen;
+  const waits = frozenOrTakingOver(pass, 'nothing is sent');
+  if (waits !== undefined) return waits;
   const body = plan.body(pass, seen);
-  return {
+  const create = {
+    // A request creates no object. The entry `create` locks the object that the request is for: while the entry is in
+    // the journal, `pass.creating` names this resource to others. A reset locks an environment or the account.
+    collection: plan.noun,
+    name: body.configurationId ?? body.sourceAppEnvId ?? body.accountId,
+    excluded: seen.configuration === undefined ? [] : [...operationIdsOf(seen.configuration)],
+    ...serviceTimeOf(seen.snapshot),
+  };
+  const other = pass.creating(create.collection, create.name);
+  if (other !== undefined) {
+    const message = `this request waits until ${other} has ended`;
+    return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
+  }
+  const journal: Intent = {
     operation: plan.operation,
     attempt: 1,
     digest: pass.fingerprint({ ...body }),
     ...(body.requestId !== undefined && { requestId: body.requestId }),
     payload: JSON.stringify(body),
-    create: {
-      collection: plan.noun,
-      name: plan.subject?.(body) ?? body.configurationId ?? '',
-      excluded: configuration === undefined ? [] : [...operationIdsOf(configuration)],
-      ...serviceTimeOf(snapshot),
-    },
+    create,
   };
-}
-
-/**
- * Waits while another request of the same kind for the same configuration is in progress. For a reset, the environment
- * or the account takes the place of the configuration.
- */
-function waitForOther({ creating }: Pass, { create }: Intent): Fence | undefined {
-  const other = create && creating(create.collection, create.name);
-  if (other === undefined) return undefined;
-  const message = `this request waits until ${other} has ended`;
-  return { is: 'wait', reason: 'OperationInProgress', message, retryInMs: watchMs };
+  return { is: 'begin', journal, words: plan.words(pass), note: { timesSent: 0 } };
 }
 
 /**
