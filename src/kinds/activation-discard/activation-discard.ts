@@ -6,7 +6,7 @@ import {
   type ConfigurationItem,
   type Discarding,
 } from '../../hosting/requests.ts';
-import { never, type Fence } from '../recovery/approval.ts';
+import { never } from '../recovery/approval.ts';
 import {
   activeIdOf,
   activeOf,
@@ -65,19 +65,6 @@ function showsAccepted({ spec }: DiscardPass, configuration: ConfigurationItem |
 function cleaningUp(message: string): DiscardStep {
   const conditions = [about('Accepted').unknown('CleanupPending', message)];
   return { is: 'wait', reason: 'CleanupPending', message, retryInMs: 10_000, conditions };
-}
-
-/**
- * Waits for the result of a discard after the request has expired, if its call may have been sent and the service shows
- * a discard of the operation as accepted. Otherwise returns undefined.
- */
-function waitAfterExpiry(
-  pass: DiscardPass,
-  { configuration }: SeenConfiguration,
-  late: Fence,
-): DiscardStep | undefined {
-  if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
-  return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
 }
 
 /**
@@ -147,12 +134,17 @@ const plan: RequestPlan<ActivationDiscardSpec, ActivationDiscardFacts, SeenConfi
     configurationGeneration: pass.spec.configurationGeneration,
   }),
   look: (pass, since) => lookAt(pass, pass.spec.configurationId, since),
-  findOperation: (pass, { configuration }) => {
-    if (configuration === undefined || !isDiscarded(pass, configuration)) return undefined;
-    return { id: pass.spec.operationId, ownership: 'Presumed', journal: undefined, facts: accepted(pass) };
-  },
+  findOperation: (pass, { configuration }) =>
+    configuration !== undefined && isDiscarded(pass, configuration)
+      ? { id: pass.spec.operationId, ownership: 'Presumed' }
+      : undefined,
   fence,
-  waitAfterExpiry,
+  // After the request has expired, wait for its result if its call may have been sent and the service shows a discard of
+  // the operation as accepted.
+  waitAfterExpiry: (pass, { configuration }, late) => {
+    if (late.is !== 'stall' || !wasSent(pass) || !showsAccepted(pass, configuration)) return undefined;
+    return cleaningUp(`${late.message}, but the service accepted a discard; the operator waits for its result`);
+  },
   body: bodyOf,
   request: postDisasterReadinessDiscardActivation,
   words: ({ spec }) => `discard activation ${spec.operationId}`,

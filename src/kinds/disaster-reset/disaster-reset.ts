@@ -254,9 +254,7 @@ const plan: RequestPlan<DisasterResetSpec, DisasterResetFacts, ResetSubject, Res
   factsAtStart: (pass) => factsOf(pass, undefined),
   look,
   findOperation: (pass, seen) =>
-    wasSent(pass) && pinnedItems(pass, seen).length === 0
-      ? { ownership: 'Presumed', journal: undefined, facts: accepted(pass) }
-      : undefined,
+    wasSent(pass) && pinnedItems(pass, seen).length === 0 ? { ownership: 'Presumed' } : undefined,
   fence,
   body: bodyOf,
   request: postDisasterReadinessReset,

@@ -8,7 +8,6 @@ import type { Memory } from '../../engine/kind/contract/step.ts';
 import type { ConfigurationItem, DrOperation } from '../../hosting/requests.ts';
 import { failedOrCancelled, isActivation, newOperationId } from '../recovery/configurations.ts';
 import { operationsOf, sameMoment, shows } from '../recovery/configurations.ts';
-import { accepted } from '../recovery/following.ts';
 import { wasSent } from '../recovery/sending.ts';
 import { namesOf, ownOperationId, type ActivationPass, type SeenProtection } from './content.ts';
 import type { RecoveryActivationFacts, RecoveryActivationSpec } from './schema.ts';
@@ -19,6 +18,9 @@ export type Result = NonNullable<ConfigurationItem['activationResult']>;
 /**
  * Looks for the activation that this resource began, if status does not name it yet. The activation is recognised by
  * its id, by its result, or because it is new and fits a call whose outcome is unknown.
+ *
+ * `Presumed` means that no response of the service named the operation. The result of such an operation must later match
+ * the recovery point and the names in the spec.
  */
 export function findOperation(
   pass: ActivationPass,
@@ -26,7 +28,7 @@ export function findOperation(
 ): Partial<Memory<RecoveryActivationFacts>> | undefined {
   if (configuration === undefined) return undefined;
   const recorded = ownOperationId(pass);
-  if (recorded !== undefined && shows(configuration, recorded)) return adopted(pass, recorded, 'Created');
+  if (recorded !== undefined && shows(configuration, recorded)) return { id: recorded, ownership: 'Created' };
   const { activationResult } = configuration;
   const mayHave = wasSent(pass) || (pass.spec.attempt ?? 1) === 1;
   if (
@@ -35,23 +37,10 @@ export function findOperation(
     isOfPoint(pass, activationResult) &&
     namesMatch(pass.spec, activationResult, source) === true
   ) {
-    return adopted(pass, activationResult.operationId, 'Presumed');
+    return { id: activationResult.operationId, ownership: 'Presumed' };
   }
   const fresh = wasSent(pass) ? newActivationId(pass, configuration, false) : undefined;
-  return fresh === undefined ? undefined : adopted(pass, fresh, 'Presumed');
-}
-
-/**
- * Returns the changes of status which record that this resource began an operation. `Presumed` means that no response
- * of the service named the operation. The result of such an operation must later match the recovery point and the names
- * in the spec.
- */
-export function adopted(
-  pass: ActivationPass,
-  id: string,
-  ownership: 'Created' | 'Presumed',
-): Partial<Memory<RecoveryActivationFacts>> {
-  return { id, ownership, journal: undefined, facts: accepted(pass) };
+  return fresh === undefined ? undefined : { id: fresh, ownership: 'Presumed' };
 }
 
 /**

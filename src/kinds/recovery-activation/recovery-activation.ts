@@ -36,7 +36,7 @@ import {
   type SeenProtection,
 } from './content.ts';
 import { fence, sameRequest } from './fences.ts';
-import { adopted, isOfPoint, namesMatch, newActivationId, findOperation, signsOfEffect, type Result } from './ours.ts';
+import { isOfPoint, namesMatch, newActivationId, findOperation, signsOfEffect, type Result } from './ours.ts';
 import { identity, type RecoveryActivationFacts, type RecoveryActivationSpec } from './schema.ts';
 
 /**
@@ -75,7 +75,10 @@ function followAccepted(pass: ActivationPass, seen: SeenProtection): ActivationS
     return ended(pass, never('AlreadyActivated', sameRequest(id)));
   }
   const fresh = id === undefined && pass.memory.journal ? newActivationId(pass, configuration, true) : undefined;
-  if (fresh !== undefined) return { is: 'again', remember: adopted(pass, fresh, 'Presumed') };
+  if (fresh !== undefined) {
+    const remember = { id: fresh, ownership: 'Presumed', journal: undefined, facts: accepted(pass) } as const;
+    return { is: 'again', remember };
+  }
   const { activationResult } = configuration;
   const concluded = activationResult && ofResult(pass, seen, activationResult);
   if (concluded !== undefined) return concluded;

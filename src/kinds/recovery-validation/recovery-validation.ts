@@ -1,5 +1,5 @@
 import type { Pass } from '../../engine/kind/contract/pass.ts';
-import { type Memory, type OwnCondition, type Step, about, writtenBody } from '../../engine/kind/contract/step.ts';
+import { type OwnCondition, type Step, about, writtenBody } from '../../engine/kind/contract/step.ts';
 import {
   postDisasterReadinessValidate,
   receiptOf,
@@ -159,24 +159,6 @@ function factsNow(pass: ValidationPass): RecoveryValidationFacts {
 }
 
 /**
- * Finds a validation that began after the journal entry was written and that no other resource claims. If the outcome
- * of the call is unknown, the operator assumes that the call began this validation.
- */
-function findOperation(
-  pass: ValidationPass,
-  seen: SeenConfiguration,
-): Partial<Memory<RecoveryValidationFacts>> | undefined {
-  const { configuration } = seen;
-  const { journal } = pass.memory;
-  if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
-  const earliest = Date.parse(journal.create.serviceTime ?? journal.startedAt) - slackMs;
-  const isEarlier = ({ startedAt = '' }: DrOperation) => Date.parse(startedAt) < earliest;
-  const id = newOperationId(pass, configuration, (one) => isValidation(one) && !isEarlier(one));
-  if (id === undefined) return undefined;
-  return { id, ownership: 'Presumed', journal: undefined, facts: acceptedAs(pass, bodyOf(pass, seen)) };
-}
-
-/**
  * Returns the status fields of a validation request that the service has accepted. The request id and the generation
  * come from the request body.
  */
@@ -205,7 +187,17 @@ const plan: RequestPlan<RecoveryValidationSpec, RecoveryValidationFacts, SeenCon
   operation: 'validate',
   factsAtStart: (pass) => ({ configurationId: configurationIdOf(pass) }),
   look: (pass, since) => lookAt(pass, configurationIdOf(pass), since),
-  findOperation,
+  // Find a validation that began after the journal entry was written and that no other resource claims. If the outcome of
+  // the call is unknown, the operator assumes that the call began this validation.
+  findOperation: (pass, seen) => {
+    const { configuration } = seen;
+    const { journal } = pass.memory;
+    if (configuration === undefined || journal?.create === undefined || !wasSent(pass)) return undefined;
+    const earliest = Date.parse(journal.create.serviceTime ?? journal.startedAt) - slackMs;
+    const isEarlier = ({ startedAt = '' }: DrOperation) => Date.parse(startedAt) < earliest;
+    const id = newOperationId(pass, configuration, (one) => isValidation(one) && !isEarlier(one));
+    return id === undefined ? undefined : { id, ownership: 'Presumed', facts: acceptedAs(pass, bodyOf(pass, seen)) };
+  },
   fence,
   body: bodyOf,
   request: postDisasterReadinessValidate,

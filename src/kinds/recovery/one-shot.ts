@@ -13,7 +13,7 @@ import type { Step } from '../../engine/kind/contract/step.ts';
 import { waitWhileFrozen, withoutMisses } from '../../engine/kind/planner/observe.ts';
 import { drConfigurationsOf } from '../../hosting/requests.ts';
 import { powerless, referencesOf, unreferred } from './approval.ts';
-import { conditionsUnderWay, finalIfStalled, isAnswered, lookingAgain, notShown } from './following.ts';
+import { accepted, conditionsUnderWay, finalIfStalled, isAnswered, lookingAgain, notShown } from './following.ts';
 import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
 import type { RequestFacts, RequestSpec } from './schema.ts';
 import { answeredAt, beginRequest, dropShownEntry, notingAnswer, resolveRequest, waitForLateCall } from './sending.ts';
@@ -122,7 +122,10 @@ function decide(plan: RequestPlan, pass: AnyPass, seen: SeenService): AnyStep {
   const { journal, facts } = pass.memory;
   if (facts.acceptedTime === undefined) {
     const found = plan.findOperation(pass, seen);
-    if (found !== undefined) return waitForLateCall(plan, pass, seen) ?? { is: 'again', remember: found, note: {} };
+    if (found !== undefined) {
+      const remember = { journal: undefined, facts: accepted(pass), ...found };
+      return waitForLateCall(plan, pass, seen) ?? { is: 'again', remember, note: {} };
+    }
     return journal === undefined ? beginRequest(plan, pass, seen) : resolveRequest(plan, pass, seen, journal);
   }
   const blind = 'configuration' in seen && seen.configuration === undefined ? waitWhileFrozen(pass) : undefined;

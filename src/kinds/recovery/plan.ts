@@ -50,8 +50,8 @@ export interface RequestPlan<
    */
   look(pass: Pass<Spec, Facts>, since: number): Step<Facts> | Found;
   /**
-   * Looks for an operation that this request has already begun. Returns what status must remember of that operation;
-   * undefined if there is none.
+   * Looks for an operation that this request has already begun. Returns what status must remember of that operation,
+   * besides that the service has accepted the request; undefined if there is none.
    */
   findOperation(pass: Pass<Spec, Facts>, seen: Found): Partial<Memory<Facts>> | undefined;
   /**

@@ -184,13 +184,13 @@ export function wasSent({ memory, notes }: Pass): boolean {
  * service shows that the call may have taken effect, otherwise the given end.
  */
 function endInDoubt(plan: RequestPlan, pass: AnyPass, seen: SeenService, { reason, message }: End): End {
-  const signsOfEffect = plan.signsOfEffect?.(pass, seen);
-  if (signsOfEffect === undefined)
+  const signs = plan.signsOfEffect?.(pass, seen);
+  if (signs === undefined)
     return never(reason, `${message}; an earlier call may have been sent, but the service shows no effect of it`);
   const { conflicted } = pass.memory.journal ?? {};
   const refused = conflicted === undefined ? '' : `; the service refused the last call: ${inSpecWords(conflicted)}`;
   const why = `the operator may have sent the request and does not send it again (${reason}); the service does not show the result${refused}`;
-  return never('UnknownState', `${plan.words(pass)}: ${why}; ${signsOfEffect}`);
+  return never('UnknownState', `${plan.words(pass)}: ${why}; ${signs}`);
 }
 
 /**
