@@ -25,7 +25,7 @@ import {
   type ProtectionStep,
 } from './binding.ts';
 import { refusedBySource } from './eligibility.ts';
-import { appliedByItem, differenceOf, itemOf, mayBeOf } from './settings.ts';
+import { appliedByItem, differenceOf, isApplied, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
@@ -199,7 +199,8 @@ export function resolveConfigure(
       urgency: 'edit',
       resumes: true,
       confirm: 'live',
-      ...(item.expectedGeneration > 0 && { corrects: differingFields(pass, now) }),
+      ...(now !== undefined &&
+        item.expectedGeneration > 0 && { corrects: isApplied(pass) ? differenceOf(pass, now).differing : [] }),
       saidNo: (answer) => {
         const result = configureResultOf(answer, item.sourceAppEnvId);
         return result?.success === false
@@ -218,9 +219,4 @@ export function resolveConfigure(
     },
     note: { sentAt: pass.monotonicMs },
   };
-}
-
-function differingFields(pass: ProtectionPass, configuration: ConfigurationItem | undefined): readonly string[] {
-  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
-  return configuration === undefined || !isDrift ? [] : differenceOf(pass, configuration).differing;
 }

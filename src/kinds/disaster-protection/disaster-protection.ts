@@ -17,7 +17,7 @@ import {
 import { configure, resendMs, resetAhead, resolveConfigure, underway } from './configure.ts';
 import { gone, historyOf, lostBefore, configurationSeen, unproved } from './gone.ts';
 import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
-import { differenceOf } from './settings.ts';
+import { differenceOf, isApplied } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
 import { answeredAt, notingAnswer } from '../recovery/sending.ts';
@@ -204,7 +204,7 @@ function correct(
   changed: readonly string[],
   shownOnly: boolean,
 ): ProtectionStep {
-  const isDrift = pass.memory.applied?.generation === pass.subject.generation;
+  const isDrift = isApplied(pass);
   const owner = `configuration ${configuration.configurationId}`;
   const contested = isDrift ? stallIfContested(pass, changed, owner) : undefined;
   if (contested !== undefined) return contested;

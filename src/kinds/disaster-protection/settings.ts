@@ -162,43 +162,35 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
   return { generation, prints: printsOf(pass, Object.fromEntries(said)) };
 }
 
-/**
- * The result of comparing the spec of a DisasterProtection with its configuration. `differing` and `drift` have the
- * fields that differ. `prints` has a fingerprint for each field that the spec sets but the service does not show.
- * `unsent` has those of these fields that do not count as sent.
- */
-export interface ProtectionDifference {
-  readonly differing: readonly string[];
-  readonly unsent: readonly string[];
-  readonly prints: Readonly<Record<string, string>>;
-  readonly drift: readonly Drift[];
+/** True if the spec has not changed since all of its settings were applied. */
+export function isApplied({ memory, subject }: ProtectionPass): boolean {
+  return memory.applied?.generation === subject.generation;
 }
 
 /**
- * Compares each field that the spec sets with a configuration. If the configuration does not show the field, the field
- * counts as sent if the spec is unchanged since it was applied, or if the value has the fingerprint of the value that
- * was last sent.
+ * Compares each field that the spec sets with a configuration. `differing` and `drift` have the fields that differ.
+ * `prints` has a fingerprint for each field that the configuration does not show. `unsent` has those of these fields that
+ * do not count as sent: the spec has changed since it was applied, and the value does not have the fingerprint of the
+ * value that was last sent.
+ *
+ * Unlike `compare` of the other kinds, this function marks no value as in doubt: while the journal holds a configure
+ * call, no other settings are sent.
  */
-export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem): ProtectionDifference {
+export function differenceOf(pass: ProtectionPass, configuration: ConfigurationItem) {
   const observed = observedOf(configuration, pass.spec.target);
-  const differing: string[] = [];
-  const unsent: string[] = [];
-  const prints: Record<string, string> = {};
   const drift: Drift[] = [];
+  const hidden: Record<string, Json> = {};
   for (const [field, wanted] of desiredOf(pass)) {
     const seen = observed[field];
-    if (seen === undefined) {
-      const fingerprint = pass.fingerprint(wanted);
-      prints[field] = fingerprint;
-      const recorded = pass.memory.applied;
-      const unchanged = recorded?.generation === pass.subject.generation;
-      if (recorded?.prints[field] !== fingerprint && !unchanged) unsent.push(field);
-    } else if (!sameValue(wanted, seen)) {
-      differing.push(field);
+    if (seen === undefined) hidden[field] = wanted;
+    else if (!sameValue(wanted, seen)) {
       drift.push({ field, desired: statusText(wanted, false), observed: statusText(seen, false) });
     }
   }
-  return { differing, unsent, prints, drift };
+  const prints = printsOf(pass, hidden);
+  const sent = pass.memory.applied?.prints ?? {};
+  const unsent = isApplied(pass) ? [] : Object.keys(prints).filter((field) => sent[field] !== prints[field]);
+  return { differing: drift.map(({ field }) => field), unsent, prints, drift };
 }
 
 /**
