@@ -27,14 +27,9 @@ import {
 import { refusedBySource } from './eligibility.ts';
 import { appliedByItem, differenceOf, isApplied, itemOf, mayBeOf } from './settings.ts';
 import { requestIdOf } from '../recovery/request-id.ts';
+import { resendMs } from '../recovery/sending.ts';
 import { inSpecWords } from '../recovery/words.ts';
 import type { DisasterProtectionFacts } from './schema.ts';
-
-/**
- * Maximum age of the list that is used to decide about a configure call in the journal. Also the pause before a call is
- * repeated if its outcome is unknown.
- */
-export const resendMs = 15_000;
 
 /**
  * Delays new settings of a protection while a recovery request for its configuration is in progress. Returns undefined

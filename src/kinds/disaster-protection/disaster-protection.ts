@@ -14,13 +14,13 @@ import {
   type ProtectionPass,
   type ProtectionStep,
 } from './binding.ts';
-import { configure, resendMs, resetAhead, resolveConfigure, underway } from './configure.ts';
+import { configure, resetAhead, resolveConfigure, underway } from './configure.ts';
 import { gone, historyOf, lostBefore, configurationSeen, unproved } from './gone.ts';
 import { protectionFacts, sourceFacts, type Shown } from './facts.ts';
 import { differenceOf, isApplied } from './settings.ts';
 import { needOf } from '../shared/references.ts';
 import { identity, type DisasterProtectionFacts, type DisasterProtectionSpec } from './schema.ts';
-import { answeredAt, notingAnswer } from '../recovery/sending.ts';
+import { freshSince, notingAnswer } from '../recovery/sending.ts';
 import { recoveryWords } from '../recovery/words.ts';
 
 /**
@@ -41,7 +41,7 @@ function step(pass: ProtectionPass): ProtectionStep {
   const since =
     journal === undefined
       ? Math.max(isToEnroll ? pass.askedAt : Number.NEGATIVE_INFINITY, pass.wrote?.at ?? Number.NEGATIVE_INFINITY)
-      : Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, answeredAt(pass));
+      : freshSince(pass);
   if (snapshot === undefined || snapshot.begunAt < since) return notingAnswer(pass, readOf(pass, read, since));
   const sources = drSourcesOf(accountId);
   if (pass.view.one(sources, environmentOf(pass)) === undefined && pass.view.problem(sources) === undefined) {

@@ -16,7 +16,7 @@ import { powerless, referencesOf, unreferred } from './approval.ts';
 import { accepted, conditionsUnderWay, finalIfStalled, isAnswered, lookingAgain, notShown } from './following.ts';
 import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts';
 import type { RequestFacts, RequestSpec } from './schema.ts';
-import { answeredAt, beginRequest, dropShownEntry, notingAnswer, resolveRequest, waitForLateCall } from './sending.ts';
+import { beginRequest, dropShownEntry, freshSince, notingAnswer, resolveRequest, waitForLateCall } from './sending.ts';
 import { stageNotices } from './stages.ts';
 import { recoveryWords } from './words.ts';
 
@@ -52,9 +52,6 @@ export function defineRequest<
   });
 }
 
-/** A list must not be older than this when the operator decides whether to send a call. */
-const freshMs = 15_000;
-
 /** Decides the next step of a recovery request. */
 function nextStep(plan: RequestPlan, pass: AnyPass): AnyStep {
   if (pass.subject.deleting) return { is: 'release' };
@@ -77,15 +74,13 @@ function takeUp(plan: RequestPlan, pass: AnyPass): AnyStep {
 /**
  * Returns the time at or after which a read must have begun. An older read is not used to decide about the request.
  * - Before the request is in the journal: the time at which the request first asked for the read.
- * - While the request is in the journal: `freshMs` ago, but not before this process first saw the entry, nor before the
- *   time from `answeredAt`.
+ * - While the request is in the journal: the time from `freshSince`.
  * - Once the service has accepted the request: no limit.
  */
 function readSince(pass: AnyPass): number {
-  const { memory, askedAt, journalSeen, monotonicMs } = pass;
-  if (memory.facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
-  if (memory.journal === undefined) return askedAt;
-  return Math.max(journalSeen.monotonic, monotonicMs - freshMs, answeredAt(pass));
+  const { facts, journal } = pass.memory;
+  if (facts.acceptedTime !== undefined) return Number.NEGATIVE_INFINITY;
+  return journal === undefined ? pass.askedAt : freshSince(pass);
 }
 
 /**

@@ -16,18 +16,29 @@ import type { AnyPass, AnyStep, Body, RequestPlan, SeenService } from './plan.ts
 import { stageOfReceipt } from './stages.ts';
 import { inSpecWords } from './words.ts';
 
-/** Pause before the same request is sent again if its outcome is unknown. */
-const resendMs = 15_000;
+/**
+ * Maximum age of a list that is used to decide about a call in the journal. Also the pause before the same call is sent
+ * again if its outcome is unknown.
+ */
+export const resendMs = 15_000;
 const watchMs = 5_000;
 
 /**
  * Returns the time at which this process received the response to the call in the journal, or stopped waiting for it. A
  * list that was read before that time may not show the effect of the call.
  */
-export function answeredAt({ memory, notes, askedAt }: Pass): number {
+function answeredAt({ memory, notes, askedAt }: Pass): number {
   const { journal } = memory;
   const isSent = journal !== undefined && (journal.conflicted !== undefined || notes.sentAt !== undefined);
   return isSent ? (notes.answeredAt ?? askedAt) : Number.NEGATIVE_INFINITY;
+}
+
+/**
+ * Returns the time at or after which a read must have begun to decide about the call in the journal: `resendMs` ago, but
+ * not before this process first saw the entry, nor before the time from `answeredAt`.
+ */
+export function freshSince(pass: Pass): number {
+  return Math.max(pass.journalSeen.monotonic, pass.monotonicMs - resendMs, answeredAt(pass));
 }
 
 /**
