@@ -42,6 +42,7 @@ export function waitUntilShown(pass: Pass, { begunAt }: Snapshot, noun: string) 
   return waitForSecondMiss(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'operationMissedAt' }, notShown(pass, noun));
 }
 
+/** What status says of an accepted request while the service does not show its operation. */
 export function notShown({ memory }: Pass, noun: string) {
   const which = memory.id === undefined ? '' : ` as operation ${memory.id}`;
   return {

@@ -1,6 +1,6 @@
 /**
  * Sends a recovery request so that it is carried out only once. Validation, activation, discard and reset share these
- * steps.
+ * steps: sending.ts has those until the service has accepted the request, following.ts what comes after.
  *
  * Guarantees: a request is first recorded in status, then the service is read again, and only then is the request sent.
  * All checks are made before each attempt. While the outcome of a call is unknown, either the same bytes are sent again
@@ -104,12 +104,10 @@ function finish(plan: RequestPlan, pass: AnyPass, decided: AnyStep, seen?: SeenS
   if (step.is === 'stall' && step.reason === 'UnknownState') {
     return { ...step, conditions: [...(step.conditions ?? []), ...(plan.conditionsIfUnknown ?? [])] };
   }
+  if (seen === undefined || step.is !== 'wait' || step.awaits !== undefined || !brief.has(step.reason)) return step;
   const { journal, facts } = pass.memory;
-  const isUnderWay = journal !== undefined || facts.acceptedTime !== undefined;
-  if (step.is !== 'wait' || step.awaits !== undefined || !brief.has(step.reason) || !isUnderWay) return step;
-  return seen === undefined
-    ? step
-    : lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), seen.snapshot);
+  if (journal === undefined && facts.acceptedTime === undefined) return step;
+  return lookingAgain(pass, step, drConfigurationsOf(pass.account.accountId), seen.snapshot);
 }
 
 /** Decides the next step of a recovery request from what the service shows. */

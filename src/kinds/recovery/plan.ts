@@ -15,6 +15,7 @@ export interface SeenService {
   readonly configuration?: ConfigurationItem | undefined;
 }
 
+/** The fields that the bodies of recovery requests share, or by which one locks the object that it is for. */
 export interface Body {
   readonly accountId: string;
   readonly configurationId?: string;
