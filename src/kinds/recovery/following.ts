@@ -39,7 +39,11 @@ export function lookingAgain<Facts>(
  */
 export function waitUntilShown(pass: Pass, { begunAt }: Snapshot, noun: string) {
   const read = drConfigurationsOf(pass.account.accountId);
-  return waitForSecondMiss(pass, { read, begunAt, apartMs: pass.horizonMs, note: 'operationMissedAt' }, notShown(pass, noun));
+  return waitForSecondMiss(
+    pass,
+    { read, begunAt, apartMs: pass.horizonMs, note: 'operationMissedAt' },
+    notShown(pass, noun),
+  );
 }
 
 /** What status says of an accepted request while the service does not show its operation. */
