@@ -127,12 +127,15 @@ export class InProcess {
 
   /**
    * Called when a reconcile begins that reads the service. If the last one did not, for example because the object was
-   * paused, reads that were requested before are not used. An earlier read that did not contain the object is forgotten
-   * too, because only two consecutive reads without the object prove that it is gone.
+   * paused, reads that were requested before are not used. Earlier reads that did not contain an object are forgotten
+   * too, because only two consecutive reads without it prove that it is gone; a proof that is complete stays.
    */
   beginLooking(): void {
-    if (!this.looks) this.askedAt = undefined;
-    if (!this.looks && this.notes.provedGone !== true) this.notes = withoutMisses(this.notes);
+    if (!this.looks) {
+      const { missed: _missed, ...notes } = this.notes;
+      this.askedAt = undefined;
+      this.notes = notes.provedGone === true ? notes : withoutMisses(notes);
+    }
     this.looks = true;
   }
 

@@ -19,3 +19,13 @@ it.each([
 
   expect(inProcess.notes).toEqual(left);
 });
+
+it('a reconcile after a pause counts no read from before it, neither of its own object nor of others', () => {
+  const inProcess = new InProcess('uid-1', 0);
+  inProcess.notes = { missedAt: 5_000, missed: { env_1: 5_000 }, sentAt: 5_000 };
+
+  inProcess.looks = false;
+  inProcess.beginLooking();
+
+  expect(inProcess.notes).toEqual({ sentAt: 5_000 });
+});
