@@ -395,7 +395,7 @@ export class OutgoingCall {
 export async function concludeCall(context: ReconcileContext, pass: LivePass, said: Said): Promise<Ended> {
   const { verdict, againInMs } = said;
   if (verdict.note !== undefined) context.inProcess.notes = verdict.note;
-  if ('awaits' in verdict) context.ask(pass.view.service, verdict.awaits, 'wait');
+  if (verdict.is !== 'ready' && verdict.awaits !== undefined) context.ask(pass.view.service, verdict.awaits, 'wait');
   context.remember(verdict.remember);
   const ended = await context.conclude(verdict, pass);
   return againInMs !== undefined && ended.is === 'settled' ? { is: 'failing', againInMs } : ended;
@@ -421,7 +421,7 @@ function isSame(live: KubeObject | undefined, { metadata }: KubeObject): boolean
   );
 }
 
-// ---- what an outcome means -------------------------------------------------------------------------------------
+// ---- refusals and verdicts of an outcome -----------------------------------------------------------------------
 
 /** Treats a response with a success status as a refusal when its body reports a failure. */
 function understood(call: Call, outcome: Outcome): Outcome {

@@ -262,8 +262,7 @@ async function takeSteps(context: ReconcileContext, gathered: Gathered): Promise
     // write. So reconcile again after the next read of the list.
     for (const read of view.polledBefore(inProcess.wrote?.at))
       parts.subscriptions.ask(context.stored.key, view.service, read);
-    // Keep the notes of this step for the next step. The notes of a call are kept only once the call
-    // is sent.
+    // Keep the notes of this step for the next step. The notes of a call are kept only once the call is sent.
     if (step.is !== 'call' && 'note' in step && step.note !== undefined) inProcess.notes = step.note;
     inProcess.noteShown(context.memory.id, view);
     if ('remember' in step) context.remember(step.remember);

@@ -35,7 +35,7 @@ const stalledRecheckMs = 600_000;
  * After this time, a status write that would only update values copied from the service is put off no longer: the next
  * reconcile writes status.
  */
-const newsWaitMs = 120_000;
+const unreportedWaitMs = 120_000;
 
 /**
  * The messages of verdicts with these reasons already mention the call with the unknown outcome, so nothing is added to
@@ -336,7 +336,7 @@ export class ReconcileContext {
     if (!sameJson({ ...memory, facts: {} }, { ...stored.status.memory, facts: {} })) return false;
     const now = parts.clock.monotonic();
     inProcess.unreportedSince ??= now;
-    return now - inProcess.unreportedSince < newsWaitMs;
+    return now - inProcess.unreportedSince < unreportedWaitMs;
   }
 
   /** Redacts the texts of a verdict before any of them is cut, since a cut could leave a part of a secret. */

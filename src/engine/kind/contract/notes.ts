@@ -1,6 +1,7 @@
 /**
- * The notes that one step of an object leaves in memory for the next step. All times are monotonic. The notes are lost
- * when the process ends.
+ * The notes that one step of an object leaves in memory for the next step. All times are monotonic, except
+ * `begunMs` (the clock of the process that sent the call) and `updatedAtBefore` (the clock of the service). The notes are
+ * lost when the process ends.
  *
  * A note that only one kind uses has a word of that kind in its name, so that it cannot be taken for a note of another
  * kind.
@@ -35,7 +36,7 @@ export interface Notes {
 
   // ---- calls that are written to the journal in a step of their own: recovery requests and protections ----
 
-  /** How often this process has sent the call. Absent if the number is not known. */
+  /** How often this process has sent the call. Absent if the number is not known; for a protection, once it is sent. */
   readonly timesSent?: number;
   /** When this process last sent the call. */
   readonly sentAt?: number;
