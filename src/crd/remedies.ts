@@ -16,7 +16,7 @@ const ready = {
   Observed:
     'To let the operator change the service, set `spec.lifecycle.managementPolicy: Manage` on this resource and on its account. To only observe the service, do nothing.',
   DriftReported:
-    'To let the operator correct the fields in `status.drift`, set `spec.lifecycle.drift: Correct` and `managementPolicy: Manage`; it never corrects a field that the service cannot change. Or change the spec or the service yourself. To only report the differences, do nothing.',
+    'To let the operator correct the fields in `status.drift`, set `spec.lifecycle.drift: Correct`; it never corrects a field that the service cannot change. Or change the spec or the service yourself. To only report the differences, do nothing.',
   Succeeded: nothing,
   DeployAssumed: 'Nothing to do. To deploy the environment again, set the annotation `apphosting.dev/redeploy-at`.',
   RolledBack:

@@ -16,7 +16,7 @@ import { type Clock, type Entropy, growingMs, jittered } from '../../base/time.t
 import type { Log, Metrics, Read, ReadProblem, Request, Snapshot } from '../../engine/ports.ts';
 import type { Credential, Passage } from '../credential.ts';
 import type { Seen } from '../wire/transport.ts';
-import { failed, type FailedList, fullList, type Listed, nothing, PolledList } from './polled-list.ts';
+import { failedList, type FailedList, fullList, type Listed, nothing, PolledList } from './polled-list.ts';
 
 const idleMs = 600_000;
 const longestTimerMs = 86_400_000;
@@ -216,7 +216,7 @@ export class Mirror {
     const listed = await fullList(polled.read, (request) => ask(request, passage), polled.digest).catch(
       (cause: unknown) => {
         log.error({ err: cause, read: polled.read.key }, 'bug: reading a list of the service threw an error');
-        return failed('malformed', 'a bug of the operator prevented the read', 1);
+        return failedList('malformed', 'a bug of the operator prevented the read', 1);
       },
     );
     try {

@@ -182,7 +182,7 @@ export interface FailedList {
 }
 
 /** Builds the result for a list that could not be read. `pages` is the number of pages that were requested. */
-export function failed(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): FailedList {
+export function failedList(why: ReadProblem['why'], message: string, pages: number, retryAfterMs?: number): FailedList {
   return { complete: false, why, message, pages, retryAfterMs };
 }
 
@@ -205,7 +205,7 @@ export async function fullList<Item>(
     const pages = answers.length + 1;
     const page = JSON.stringify(request.query ?? {});
     if (asked.has(page) || pages > mostPages)
-      return failed('malformed', 'the list has too many pages, or a page points back to an earlier page', pages);
+      return failedList('malformed', 'the list has too many pages, or a page points back to an earlier page', pages);
     asked.add(page);
     const seen: Seen = await ask(request);
     if (seen.was === 'answer' && seen.status === 404 && read.absentOn404 && pages === 1) {
@@ -214,7 +214,7 @@ export async function fullList<Item>(
     const why = problemOf(seen);
     if (why !== undefined || seen.was !== 'answer') {
       const retryAfterMs = seen.was === 'answer' ? seen.retryAfterMs : undefined;
-      return failed(why ?? 'unreachable', seen.message, pages, retryAfterMs);
+      return failedList(why ?? 'unreachable', seen.message, pages, retryAfterMs);
     }
     answers.push(seen);
     request = read.next?.(seen.body);
@@ -222,7 +222,11 @@ export async function fullList<Item>(
   const digest = answers.map((answer) => answer.digest).join();
   const items = digest === known ? undefined : itemsIn(read, answers);
   if (items === 'malformed')
-    return failed('malformed', "the answer does not have the form that the service's API documents", answers.length);
+    return failedList(
+      'malformed',
+      "the answer does not have the form that the service's API documents",
+      answers.length,
+    );
   return { complete: true, items, digest, pages: answers.length, dateMs: answers[0]?.dateMs };
 }
 

@@ -208,7 +208,8 @@ function correct(
   const owner = `configuration ${configuration.configurationId}`;
   const contested = isDrift ? stallIfContested(pass, changed, owner) : undefined;
   if (contested !== undefined) return contested;
-  if (isDrift && shownOnly && pass.spec.lifecycle?.drift === 'Report') return onlyReported(changed);
+  const { drift, managementPolicy } = pass.spec.lifecycle ?? {};
+  if (isDrift && shownOnly && drift === 'Report') return onlyReported(pass, managementPolicy, changed);
   return (
     underway(pass, configuration.configurationId, configuration) ?? configure(pass, configuration, pass.memory.facts)
   );

@@ -7,6 +7,8 @@ describe('a field that the service cannot change, and that differs', () => {
   it.each([
     { lifecycle: { managementPolicy: 'Observe' }, reason: 'Observed' },
     { lifecycle: { drift: 'Report' }, reason: 'DriftReported' },
+    { lifecycle: { drift: 'Report', managementPolicy: 'Observe' }, reason: 'Observed' },
+    { lifecycle: { drift: 'Report' }, account: { lifecycle: { managementPolicy: 'Observe' } }, reason: 'Observed' },
     { account: { lifecycle: { managementPolicy: 'Observe' } }, reason: 'Observed' },
   ])('is drift like any other where drift is not corrected: %j', async ({ lifecycle, account = {}, reason }) => {
     const world = await aWorld();

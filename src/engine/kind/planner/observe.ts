@@ -8,7 +8,7 @@
  */
 import { type Read, type ReadProblem, type Snapshot, shortPauseMs } from '../../ports.ts';
 import type { Pass } from '../contract/pass.ts';
-import type { ObjectPlan, Observation } from './plan.ts';
+import type { Lifecycle, ObjectPlan, Observation } from './plan.ts';
 import type { Reason } from '../contract/reasons.ts';
 import type { Notes } from '../contract/notes.ts';
 import { arrivesWithinMs, type JournalEntry, type Refusal, type Step, type Verdict } from '../contract/step.ts';
@@ -51,12 +51,18 @@ export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
 }
 
 /**
- * Returns a `ready` step for a difference that is only reported. The message says in which fields the service differs
- * from the spec.
+ * Returns a `ready` step for a difference that is only reported: because the object is only observed, or because the
+ * spec asks for it. `policy` is the management policy of the spec; `since` adds a reason to the message.
  */
-export function onlyReported(fields: readonly string[]) {
-  const message = `the service differs from the spec in ${fields.join(', ')}; the difference is only reported`;
-  return { is: 'ready', reason: 'DriftReported', message } as const;
+export function onlyReported(
+  pass: Pass,
+  policy: Lifecycle['managementPolicy'] = 'Manage',
+  fields: readonly string[],
+  since = '',
+) {
+  const isObserved = policy === 'Observe' || pass.account.managementPolicy === 'Observe';
+  const message = `the service differs from the spec in ${fields.join(', ')}; the difference is only reported${since}`;
+  return { is: 'ready', reason: isObserved ? 'Observed' : 'DriftReported', message } as const;
 }
 
 /**

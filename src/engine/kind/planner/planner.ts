@@ -96,8 +96,8 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   if (applied !== undefined) return { is: 'again', remember: { applied } };
   const fixed = plan.fixed?.find((field) => field in difference.differing);
   if (fixed !== undefined) return immutable(plan, pass, id, [fixed, ...Object.keys(difference.differing)]);
-  const reports = plan.lifecycle(pass.spec).drift === 'Report';
-  const changed = { ...(!reports && difference.differing), ...difference.unsent };
+  const { drift, managementPolicy } = plan.lifecycle(pass.spec);
+  const changed = { ...(drift === 'Correct' && difference.differing), ...difference.unsent };
   if (Object.keys(changed).length > 0) {
     const lacking = lookAfterDenial(plan, pass, id);
     if (lacking?.is === 'unclear') return lacking.step;
@@ -116,7 +116,7 @@ function keepMatched(plan: ObjectPlan, pass: Pass, id: string): Step {
   const late = lateArrival(pass, difference);
   if (late !== undefined) return late;
   const drifted = Object.keys(difference.differing);
-  const ready = drifted.length === 0 ? next : onlyReported(drifted);
+  const ready = drifted.length === 0 ? next : onlyReported(pass, managementPolicy, drifted);
   // While the service refuses to return the list, no change in the list can cause a reconcile. So reconcile again after
   // each poll interval. After a few intervals, the object is read by its id instead.
   const isRefused = refusedFor(pass, plan.list(pass), id) > 0;
@@ -142,8 +142,8 @@ function immutable(plan: ObjectPlan, pass: Pass, id: string, [field = '', ...dif
     const message = `the ${field} of ${plan.noun} ${id} differs from the spec, and the service cannot change this field`;
     return { is: 'stall', reason: 'Immutable', message };
   }
-  const message = `the service differs from the spec in ${differing.join(', ')}; the difference is only reported, since the service cannot change ${field}`;
-  return { is: 'ready', reason: drift === 'Report' ? 'DriftReported' : 'Observed', message, note: {} };
+  const since = `, since the service cannot change ${field}`;
+  return { ...onlyReported(pass, managementPolicy, differing, since), note: {} };
 }
 
 /**
