@@ -9,10 +9,9 @@
 import { definedIn, type Json } from '../../base/json.ts';
 import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
-import { tokenIn } from '../../engine/kind/schema/schema.ts';
+import { tokenIn, valueOf } from '../../engine/kind/schema/schema.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
-import { valueOf } from '../../engine/kind/schema/schema.ts';
 
 type Prints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];

@@ -22,7 +22,7 @@ export const ways = ['email', 'webhook', 'chatA', 'chatB', 'chatC', 'incident'] 
 
 /** Builds the schema of a text that keeps its value in the service after it has left the spec. */
 function keptText(description: string, bounds: Parameters<typeof text>[1]) {
-  return text(`${description} The service cannot clear it.`, bounds).optional();
+  return text(`${description} If it leaves the spec, it keeps its value in the service.`, bounds).optional();
 }
 
 const Fields = specInAccount(

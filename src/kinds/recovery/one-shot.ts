@@ -91,7 +91,7 @@ function readSince(pass: AnyPass): number {
 const brief: ReadonlySet<string> = new Set(['InProgress', 'InDoubt', 'CleanupPending', 'TakeOver', 'VisibilityLost']);
 
 /**
- * Adds to a step what every step of a recovery request needs:
+ * Adds to a step what each step needs that was decided from the state of the service, or that a fence gave:
  * - Notes that no longer say that an earlier list did not contain an object, because an object is proved gone only if two
  *   consecutive lists do not contain it. A step that sets the notes itself keeps them.
  * - A note of the time at which the response to the last call arrived; see `notingAnswer`.

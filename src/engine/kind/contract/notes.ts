@@ -3,7 +3,7 @@
  * `begunMs` (the clock of the process that sent the call) and `updatedAtBefore` (the clock of the service). The notes are
  * lost when the process ends.
  *
- * A note that only one kind uses has a word of that kind in its name, so that it cannot be taken for a note of another
+ * A note that only one kind uses has a name or a section of its own, so that it cannot be taken for a note of another
  * kind.
  */
 export interface Notes {
@@ -12,11 +12,11 @@ export interface Notes {
    * such read in a row.
    */
   readonly missedAt?: number;
-  /** The same for other objects of the resource, such as the components of a solution: by id, when each was missed. */
+  /** The same for other objects of the resource, the components of a solution: by id, when each was missed. */
   readonly missed?: Readonly<Record<string, number>>;
   /** True when reads have proved that the object is gone, although status still has its id. */
   readonly provedGone?: boolean;
-  /** A read that began before this time is too old to show the effect of the newest call. */
+  /** A read that began before this time is too old to decide on, for example because it misses the newest call. */
   readonly staleBefore?: number;
   /** When the service refused a call, perhaps because an object that the call names is gone. */
   readonly deniedAt?: number;

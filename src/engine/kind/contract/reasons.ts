@@ -7,7 +7,7 @@ export const reasons = {
   InSync: 'The service equals the spec.',
   Observed: 'The object is only observed: nothing is written to the service.',
   DriftReported:
-    'The service differs from the spec in the fields that the message names; they are not corrected, because spec.lifecycle.drift is Report.',
+    'The service differs from the spec in the fields that the message names; the differences are only reported, as spec.lifecycle.drift: Report asks.',
   Paused: 'The annotation apphosting.dev/paused pauses this object; remove the annotation to continue.',
   // Reasons of the condition Ready while a resource waits for something
   ReadingService: 'Waiting for the first complete read of the service.',

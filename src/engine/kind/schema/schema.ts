@@ -1,5 +1,6 @@
 /**
- * Builds the schemas of specs and statuses from those parts of zod that can be converted to a Kubernetes schema.
+ * Builds the schemas of specs and statuses from those parts of zod that can be converted to a Kubernetes schema, and
+ * reads the texts that a spec takes from a Secret or ConfigMap.
  *
  * Guarantees: each field has a description and bounds. zod and the API server refuse the same values.
  *

@@ -132,7 +132,7 @@ export const CommonStatus = facts({
     { max: 100 },
   ).optional(),
   leftover: listOf(
-    'Fields that an earlier spec set and that keep their value in the service, because the API cannot clear them.',
+    'Fields that an earlier spec set and that keep their value in the service, because leaving a field out of a request does not clear it.',
     text('A field.', { max: 256 }),
     { max: 100 },
   ).optional(),
