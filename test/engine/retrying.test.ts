@@ -340,7 +340,7 @@ describe('the pause after a call that failed', () => {
     const world = await aWorld();
     const happen = await editedApp(world);
     await world.run(130_000);
-    const known = internalOf(world, 'HostedApp', 'web')['applied'] as { prints: object };
+    const known = internalOf(world, 'HostedApp', 'web')['applied'] as { fingerprints: object };
     world.interference = () => 'refuseConnection';
     await happen(world);
     await world.run(300_000);
@@ -351,7 +351,7 @@ describe('the pause after a call that failed', () => {
     await world.run(130_000);
 
     expect(world.sent.slice(from)).toEqual([]);
-    expect(internalOf(world, 'HostedApp', 'web')['applied']).toMatchObject({ prints: known.prints });
+    expect(internalOf(world, 'HostedApp', 'web')['applied']).toMatchObject({ fingerprints: known.fingerprints });
     expect(conditionOf(world, 'HostedApp', 'web')).toBe('True/InSync');
   });
 });

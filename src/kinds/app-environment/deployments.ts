@@ -35,7 +35,7 @@ import {
   appliedInFlight,
   appliedOvertaken,
   askedBy,
-  assumedPrints,
+  assumedFingerprints,
   carriedBy,
   deployValue,
   endOf,
@@ -126,7 +126,7 @@ export function assume(pass: EnvironmentPass): Remembered {
   const { spec, memory, subject } = pass;
   const revision = revisionOf(spec);
   return {
-    applied: { generation: subject.generation, prints: assumedPrints(pass) },
+    applied: { generation: subject.generation, fingerprints: assumedFingerprints(pass) },
     facts: {
       ...memory.facts,
       ...(revision !== undefined && { deploy: { revision, outcome: 'Assumed' } }),

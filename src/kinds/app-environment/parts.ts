@@ -7,13 +7,13 @@
  * prefix in the name of a fingerprint means that the operator never sent the value, but assumes that it is deployed.
  */
 import { definedIn, type Json } from '../../base/json.ts';
-import { begun, doubted, printsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
+import { begun, doubted, fingerprintsOf, stateOfHidden } from '../../engine/kind/planner/compare.ts';
 import type { Memory } from '../../engine/kind/contract/step.ts';
 import { tokenIn, valueOf } from '../../engine/kind/schema/schema.ts';
 import type { EnvironmentPass } from './binding.ts';
 import type { AppEnvironmentFacts, AppEnvironmentSpec } from './schema.ts';
 
-type Prints = Readonly<Record<string, string>>;
+type Fingerprints = Readonly<Record<string, string>>;
 type Applied = Memory<AppEnvironmentFacts>['applied'];
 
 /** Annotations that ask for a call: to deploy the running version again, or to roll back to the previous version. */
@@ -36,7 +36,7 @@ const assumed = '~';
  * Maximum number of fingerprints to keep when a deployment begins or ends. Status has room for 600 fingerprints. Ten
  * places stay free for what is added later, such as how the last redeploy ended.
  */
-const mostPrints = 590;
+const mostFingerprints = 590;
 
 /** Returns the revision that the spec wants to deploy: an image, the revision of a build, or a content version. */
 export function revisionOf({ deploy }: AppEnvironmentSpec): string | undefined {
@@ -67,8 +67,8 @@ function isPart(field: string): boolean {
   return field === 'startupConfig' || field.startsWith('env.') || field.startsWith('functionConfig.');
 }
 
-function printsIn({ memory }: EnvironmentPass): Prints {
-  return memory.applied?.prints ?? {};
+function fingerprintsIn({ memory }: EnvironmentPass): Fingerprints {
+  return memory.applied?.fingerprints ?? {};
 }
 
 /**
@@ -103,7 +103,7 @@ export function isDeployed(pass: EnvironmentPass, mayAssume: boolean): boolean {
 
 /** True if the operator sent a startup override that the spec no longer has. */
 export function isStartupLeft(pass: EnvironmentPass): boolean {
-  return printsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
+  return fingerprintsIn(pass)['startupConfig'] !== undefined && pass.spec.startupConfig === undefined;
 }
 
 function takes({ deploy }: AppEnvironmentSpec, field: string): boolean {
@@ -123,7 +123,7 @@ export function carriedBy(pass: EnvironmentPass): readonly string[] {
  */
 export function leftoverOf(pass: EnvironmentPass): readonly string[] {
   const wanted = partsOf(pass);
-  return Object.keys(printsIn(pass))
+  return Object.keys(fingerprintsIn(pass))
     .filter((field) => isPart(field) && wanted[field] === undefined)
     .filter((field) => field !== 'startupConfig' || !takes(pass.spec, field))
     .toSorted();
@@ -134,7 +134,7 @@ export function leftoverOf(pass: EnvironmentPass): readonly string[] {
  * operator never sent these values, but assumes that they are deployed, because the environment already ran when the
  * resource was bound to it.
  */
-export function assumedPrints(pass: EnvironmentPass): Prints {
+export function assumedFingerprints(pass: EnvironmentPass): Fingerprints {
   if (revisionOf(pass.spec) === undefined) return {};
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass) };
   const rows = Object.entries(wanted).map(([field, value]) => [`${assumed}${field}`, pass.fingerprint(value)]);
@@ -146,10 +146,10 @@ export function assumedPrints(pass: EnvironmentPass): Prints {
  * marked as in doubt, because the service may or may not have received the values.
  */
 export function appliedInFlight(pass: EnvironmentPass, carries: readonly string[]): Applied {
-  const known = printsIn(pass);
+  const known = fingerprintsIn(pass);
   const adopted = carries.map((field) => `${assumed}${field}`).filter((field) => known[field] !== undefined);
   const meanwhile = begun(pass.memory.applied, [...carries, ...adopted]);
-  return meanwhile && { ...meanwhile, prints: fitting(pass, meanwhile.prints) };
+  return meanwhile && { ...meanwhile, fingerprints: fitting(pass, meanwhile.fingerprints) };
 }
 
 /**
@@ -158,11 +158,11 @@ export function appliedInFlight(pass: EnvironmentPass, carries: readonly string[
  */
 export function appliedBy(pass: EnvironmentPass): Applied {
   const now = Object.entries(partsOf(pass)).filter(([field]) => takes(pass.spec, field));
-  const sent = printsOf(pass, { deploy: deployValue(pass.spec), ...Object.fromEntries(now) });
+  const sent = fingerprintsOf(pass, { deploy: deployValue(pass.spec), ...Object.fromEntries(now) });
   const isCleared = (field: string) => field === 'startupConfig' && isStartupLeft(pass) && takes(pass.spec, field);
   const isOver = (field: string) => field.startsWith(assumed) || over.includes(field) || isCleared(field);
-  const prints = { ...without(printsIn(pass), isOver), ...sent };
-  return { generation: pass.subject.generation, prints: fitting(pass, prints) };
+  const fingerprints = { ...without(fingerprintsIn(pass), isOver), ...sent };
+  return { generation: pass.subject.generation, fingerprints: fitting(pass, fingerprints) };
 }
 
 /**
@@ -170,10 +170,10 @@ export function appliedBy(pass: EnvironmentPass): Applied {
  * operator from repeating the deployment by itself.
  */
 export function appliedAfterFailure(pass: EnvironmentPass): Applied {
-  const { prints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
-  const known = without(prints, (field) => field.startsWith(assumed) || field === 'lost');
+  const { fingerprints } = doubted(pass.memory.applied, ['deploy', ...carriedBy(pass)]);
+  const known = without(fingerprints, (field) => field.startsWith(assumed) || field === 'lost');
   const failed = pass.fingerprint(wishOf(pass));
-  return { generation: pass.subject.generation, prints: fitting(pass, { ...known, failed }) };
+  return { generation: pass.subject.generation, fingerprints: fitting(pass, { ...known, failed }) };
 }
 
 function wishOf(pass: EnvironmentPass): Json {
@@ -206,19 +206,19 @@ type Ended = 'lost' | AskedCall;
  * `startedAt` is the time at which the operator decided to send the call.
  */
 export function recordEnd(applied: Applied, ended: Ended, fingerprint: string, end: CallEnd, startedAt = ''): Applied {
-  const { generation, prints } = doubted(applied, []);
-  return { generation, prints: { ...prints, [ended]: `${end} ${fingerprint} ${startedAt}`.trim() } };
+  const { generation, fingerprints } = doubted(applied, []);
+  return { generation, fingerprints: { ...fingerprints, [ended]: `${end} ${fingerprint} ${startedAt}`.trim() } };
 }
 
 /** Returns how the call with this fingerprint ended; undefined if status has no record of the end. */
 export function endOf(pass: EnvironmentPass, ended: Ended, fingerprint: string): CallEnd | undefined {
-  const [end, of] = (printsIn(pass)[ended] ?? '').split(' ');
+  const [end, of] = (fingerprintsIn(pass)[ended] ?? '').split(' ');
   return of === fingerprint ? (end as CallEnd) : undefined;
 }
 
 /** Returns when the last call whose outcome was unknown was begun; the present time if status has no record of it. */
 export function lostAtMs(pass: EnvironmentPass): number {
-  const [, , startedAt = ''] = (printsIn(pass)['lost'] ?? '').split(' ');
+  const [, , startedAt = ''] = (fingerprintsIn(pass)['lost'] ?? '').split(' ');
   return Date.parse(startedAt) || pass.wallMs;
 }
 
@@ -235,7 +235,7 @@ const over = ['failed', 'redeploy', 'rollBack', 'lost'];
  */
 export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Applied {
   const gone = ['deploy', `${assumed}deploy`, ...over];
-  return applied && { ...applied, prints: without(applied.prints, (field) => gone.includes(field)) };
+  return applied && { ...applied, fingerprints: without(applied.fingerprints, (field) => gone.includes(field)) };
 }
 
 /**
@@ -246,7 +246,7 @@ export function appliedOvertaken({ memory: { applied } }: EnvironmentPass): Appl
  * everything in the spec of that generation counts as sent if the key is lost later.
  */
 export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean): Applied {
-  const { powerState: _before, ...known } = printsIn(pass);
+  const { powerState: _before, ...known } = fingerprintsIn(pass);
   const wanted = { deploy: deployValue(pass.spec), ...partsOf(pass), failed: wishOf(pass) };
   const again = Object.entries(wanted).flatMap(([field, value]) =>
     [field, `${assumed}${field}`]
@@ -257,7 +257,11 @@ export function renewed(pass: EnvironmentPass, state: string, isWhole: boolean):
   const isThere = powerState !== undefined && (powerState === state || isPowerSet(pass, powerState));
   return {
     generation: isWhole ? pass.subject.generation : (pass.memory.applied?.generation ?? -1),
-    prints: { ...known, ...Object.fromEntries(again), ...(isThere && { powerState: pass.fingerprint(powerState) }) },
+    fingerprints: {
+      ...known,
+      ...Object.fromEntries(again),
+      ...(isThere && { powerState: pass.fingerprint(powerState) }),
+    },
   };
 }
 
@@ -270,13 +274,13 @@ export function isPowerSet(pass: EnvironmentPass, powerState: NonNullable<AppEnv
  * Drops fingerprints that do not fit in status. The first to go are those of values that the operator never sent, and
  * those of fields that the spec no longer has.
  */
-function fitting(pass: EnvironmentPass, prints: Prints): Prints {
+function fitting(pass: EnvironmentPass, fingerprints: Fingerprints): Fingerprints {
   const wanted = partsOf(pass);
   const rank = (field: string) => (field.startsWith(assumed) || (isPart(field) && wanted[field] === undefined) ? 1 : 0);
-  const rows = Object.entries(prints).toSorted(([a], [b]) => rank(a) - rank(b));
-  return Object.fromEntries(rows.slice(0, mostPrints));
+  const rows = Object.entries(fingerprints).toSorted(([a], [b]) => rank(a) - rank(b));
+  return Object.fromEntries(rows.slice(0, mostFingerprints));
 }
 
-function without(prints: Prints, drops: (field: string) => boolean): Prints {
-  return Object.fromEntries(Object.entries(prints).filter(([field]) => !drops(field)));
+function without(fingerprints: Fingerprints, drops: (field: string) => boolean): Fingerprints {
+  return Object.fromEntries(Object.entries(fingerprints).filter(([field]) => !drops(field)));
 }

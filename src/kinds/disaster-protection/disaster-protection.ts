@@ -117,7 +117,7 @@ function keep(pass: ProtectionPass, configuration: ConfigurationItem): Protectio
     const enrollment = facts.enrollment ?? pass.spec.enrollment ?? 1;
     return {
       is: 'again',
-      remember: { applied: { generation, prints: difference.prints }, facts: { ...facts, enrollment } },
+      remember: { applied: { generation, fingerprints: difference.fingerprints }, facts: { ...facts, enrollment } },
     };
   }
   if (facts.firstReadyTime !== undefined) return { is: 'ready', note: {}, ...lookAgainIn(pass, configuration) };
@@ -245,7 +245,7 @@ function show(pass: ProtectionPass) {
     facts: protectionFacts(pass, shown),
     conditions: protectionConditions(shown),
     drift: difference.drift,
-    unverified: Object.keys(difference.prints).toSorted(),
+    unverified: Object.keys(difference.fingerprints).toSorted(),
   };
 }
 

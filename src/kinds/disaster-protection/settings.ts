@@ -1,6 +1,6 @@
 /** Compares the spec of a DisasterProtection with the service, and builds the settings that a configure call sends. */
 import { definedIn, type Json } from '../../base/json.ts';
-import { printsOf, sameValue, statusText } from '../../engine/kind/planner/compare.ts';
+import { fingerprintsOf, sameValue, statusText } from '../../engine/kind/planner/compare.ts';
 import type { Fields } from '../../engine/kind/planner/plan.ts';
 import type { Drift, Memory } from '../../engine/kind/contract/step.ts';
 import type {
@@ -159,7 +159,7 @@ export function appliedByItem(pass: ProtectionPass, item: ProtectionItem): NonNu
   const isToday = stated.every(([field, wanted]) => sameValue(wanted, written[field]));
   const said = isToday ? stated : Object.entries(written);
   const generation = isToday ? pass.subject.generation : (pass.memory.applied?.generation ?? -1);
-  return { generation, prints: printsOf(pass, Object.fromEntries(said)) };
+  return { generation, fingerprints: fingerprintsOf(pass, Object.fromEntries(said)) };
 }
 
 /** True if the spec has not changed since all of its settings were applied. */
@@ -169,7 +169,7 @@ export function isApplied({ memory, subject }: ProtectionPass): boolean {
 
 /**
  * Compares each field that the spec sets with a configuration. `differing` and `drift` have the fields that differ.
- * `prints` has a fingerprint for each field that the configuration does not show. `unsent` has those of these fields that
+ * `fingerprints` has a fingerprint for each field that the configuration does not show. `unsent` has those of these fields that
  * do not count as sent: the spec has changed since it was applied, and the value does not have the fingerprint of the
  * value that was last sent.
  *
@@ -187,10 +187,12 @@ export function differenceOf(pass: ProtectionPass, configuration: ConfigurationI
       drift.push({ field, desired: statusText(wanted, false), observed: statusText(seen, false) });
     }
   }
-  const prints = printsOf(pass, hidden);
-  const sent = pass.memory.applied?.prints ?? {};
-  const unsent = isApplied(pass) ? [] : Object.keys(prints).filter((field) => sent[field] !== prints[field]);
-  return { differing: drift.map(({ field }) => field), unsent, prints, drift };
+  const fingerprints = fingerprintsOf(pass, hidden);
+  const sent = pass.memory.applied?.fingerprints ?? {};
+  const unsent = isApplied(pass)
+    ? []
+    : Object.keys(fingerprints).filter((field) => sent[field] !== fingerprints[field]);
+  return { differing: drift.map(({ field }) => field), unsent, fingerprints, drift };
 }
 
 /**

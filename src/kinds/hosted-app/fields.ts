@@ -87,8 +87,8 @@ export const presetOf = ({ preset = 'CUSTOM' }: HostedAppSpec): string => preset
 export function desired(pass: AppPass): Fields {
   const { spec } = pass;
   const { source, image, healthCheck } = spec;
-  const prints = pass.memory.applied?.prints ?? {};
-  const cleared = (field: string) => (prints[field] === undefined ? undefined : fields[field]?.empty);
+  const fingerprints = pass.memory.applied?.fingerprints ?? {};
+  const cleared = (field: string) => (fingerprints[field] === undefined ? undefined : fields[field]?.empty);
   const headers = (healthCheck?.headers ?? []).map((header) => [header.name, valueOf(header, pass) ?? '']);
   return {
     ...Object.fromEntries(lasting.map((field) => [field, valueAt(spec, field) ?? cleared(field)])),
@@ -110,8 +110,8 @@ function dockerfile(pass: AppPass): Fields {
   if (source === undefined) return {};
   const { dockerfile: content, dockerfilePath } = source;
   if (content !== undefined) return { 'source.dockerfile': valueOf(content, pass) };
-  const prints = memory.applied?.prints ?? {};
-  const wasSet = prints['source.dockerfile'] !== undefined || prints['source.dockerfilePath'] !== undefined;
+  const fingerprints = memory.applied?.fingerprints ?? {};
+  const wasSet = fingerprints['source.dockerfile'] !== undefined || fingerprints['source.dockerfilePath'] !== undefined;
   const usual = wasSet && presetOf(spec) === 'CUSTOM' ? 'Dockerfile' : undefined;
   return { 'source.dockerfilePath': dockerfilePath ?? usual };
 }

@@ -33,7 +33,7 @@ function accountStep(pass: AccountPass): Step<HostingAccountFacts> {
   if (pass.memory.applied?.generation === generation) {
     return { is: 'ready', message: `the credential opens account ${accountId} at ${endpoint}` };
   }
-  return { is: 'again', remember: { applied: { generation, prints: {} } } };
+  return { is: 'again', remember: { applied: { generation, fingerprints: {} } } };
 }
 
 /**

@@ -149,7 +149,7 @@ function asWanted(pass: AccessPass, ids: readonly string[]): AccessStep {
   const { memory, subject } = pass;
   const facts = factsWith(pass, ids);
   if (!isEdited(pass) && sameJson(facts, memory.facts)) return { is: 'ready', note: {} };
-  return { is: 'again', remember: { applied: { generation: subject.generation, prints: {} }, facts } };
+  return { is: 'again', remember: { applied: { generation: subject.generation, fingerprints: {} }, facts } };
 }
 
 /** When the resource is deleted, leaves the restriction in the service, unless the spec asks to give the member full access. */
@@ -217,7 +217,7 @@ function restrictTo(
       whileInFlight: { facts: { ...memory.facts, askedAppEnvIds: union(asked, ids) } },
     }),
     committed: () => ({
-      ...(isWhole && { applied: { generation: subject.generation, prints: {} } }),
+      ...(isWhole && { applied: { generation: subject.generation, fingerprints: {} } }),
       facts: isWhole ? factsWith(pass, ids) : { ...memory.facts, setAppEnvIds: union(set, ids) },
     }),
   };
@@ -267,7 +267,7 @@ function callOf(pass: AccessPass, request: Request, target: readonly string[]): 
     corrects: isEdited(pass) ? [] : ['environments'],
     wrote: () => ({ allowedAppEnvIds: [...target] }),
     refused: (refusal) => saidNo(pass, refusal, target),
-    committed: () => ({ applied: { generation: subject.generation, prints: {} }, facts: factsWith(pass, []) }),
+    committed: () => ({ applied: { generation: subject.generation, fingerprints: {} }, facts: factsWith(pass, []) }),
   };
 }
 

@@ -7,7 +7,7 @@
  */
 import { growingMs } from '../../base/time.ts';
 import { definedIn, type Json } from '../../base/json.ts';
-import { printsOf } from '../../engine/kind/planner/compare.ts';
+import { fingerprintsOf } from '../../engine/kind/planner/compare.ts';
 import { boundTo } from '../../engine/kind/planner/create.ts';
 import {
   doubtPauseMs,
@@ -71,9 +71,9 @@ export function wantedOf(pass: SolutionPass, inputs: Inputs = inputsOf(pass)): R
  * Returns the fingerprints of fields that were sent and are no longer in the spec. The service keeps the values of these
  * fields.
  */
-export function leftPrints(pass: SolutionPass): Readonly<Record<string, string>> {
+export function leftFingerprints(pass: SolutionPass): Readonly<Record<string, string>> {
   const wanted = wantedOf(pass);
-  const left = Object.entries(pass.memory.applied?.prints ?? {}).filter(([field]) => wanted[field] === undefined);
+  const left = Object.entries(pass.memory.applied?.fingerprints ?? {}).filter(([field]) => wanted[field] === undefined);
   return Object.fromEntries(left);
 }
 
@@ -82,9 +82,9 @@ export function leftPrints(pass: SolutionPass): Readonly<Record<string, string>>
  * inputs. If the spec no longer has an agent image, the fingerprint of the earlier image stays.
  */
 export function asApplied(pass: SolutionPass, inputs?: Inputs): NonNullable<Memory['applied']> {
-  const left = definedIn({ [agentImage]: leftPrints(pass)[agentImage] });
-  const prints = { ...left, ...printsOf(pass, wantedOf(pass, inputs)) };
-  return { generation: pass.subject.generation, prints };
+  const left = definedIn({ [agentImage]: leftFingerprints(pass)[agentImage] });
+  const fingerprints = { ...left, ...fingerprintsOf(pass, wantedOf(pass, inputs)) };
+  return { generation: pass.subject.generation, fingerprints };
 }
 
 /**
@@ -303,7 +303,7 @@ function fingerprintOfDoubt(pass: SolutionPass, { attempt, digest }: Pick<Journa
 
 /** Returns how often this upgrade was sent with an unknown outcome. */
 function doubtsOf(pass: SolutionPass, digest: string): number {
-  const last = pass.memory.applied?.prints[agentImage];
+  const last = pass.memory.applied?.fingerprints[agentImage];
   return [1, mostUpgrades].find((attempt) => last === fingerprintOfDoubt(pass, { attempt, digest })) ?? 0;
 }
 
@@ -323,8 +323,8 @@ export function resolveUpgrade(pass: SolutionPass, entry: JournalEntry): Solutio
     const message = `the outcome of the upgrade of installation "${spec.appName}" is not known; ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: settledAt - monotonicMs };
   }
-  const { generation = -1, prints = {} } = memory.applied ?? {};
-  const applied = { generation, prints: { ...prints, [agentImage]: fingerprintOfDoubt(pass, entry) } };
+  const { generation = -1, fingerprints = {} } = memory.applied ?? {};
+  const applied = { generation, fingerprints: { ...fingerprints, [agentImage]: fingerprintOfDoubt(pass, entry) } };
   return { is: 'again', remember: { journal: undefined, applied } };
 }
 

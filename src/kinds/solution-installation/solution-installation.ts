@@ -8,7 +8,7 @@ import { type OwnCondition, about } from '../../engine/kind/contract/step.ts';
 import { appEnvsOf, appsOf, solutionsOf } from '../../hosting/requests.ts';
 import { nearest } from '../shared/nearest.ts';
 import { SolutionInstallationFacts, SolutionInstallationSpec } from './schema.ts';
-import { asApplied, create, inputsOf, install, leftBehind, leftPrints, resolveInstallation } from './calls.ts';
+import { asApplied, create, inputsOf, install, leftBehind, leftFingerprints, resolveInstallation } from './calls.ts';
 import { resolveUpgrade, upgrade, wantedOf } from './calls.ts';
 import {
   awaitComponents,
@@ -85,7 +85,7 @@ function keep(pass: SolutionPass): SolutionStep {
   const changed = wanted
     .filter(([field, value]) => stateOfHidden(pass, field, pass.fingerprint(value)) === 'unsent')
     .map(([field]) => field);
-  const fixed = [...changed, ...Object.keys(leftPrints(pass))].filter((field) => field !== 'inputs.agentImage');
+  const fixed = [...changed, ...Object.keys(leftFingerprints(pass))].filter((field) => field !== 'inputs.agentImage');
   if (fixed.length > 0) {
     const message = `${fixed.join(', ')} cannot be changed after the solution is installed; only inputs.agentImage can be changed`;
     return { is: 'stall', reason: 'Immutable', message };
@@ -105,8 +105,8 @@ function keep(pass: SolutionPass): SolutionStep {
   // Upgrade only after all components were found. If a component is missing, the service reacts to the same request by
   // creating the component, and does not set the image.
   if (changed.length > 0) return upgrade(pass);
-  const { generation, prints } = asApplied(pass);
-  const applied = { generation, prints: { ...leftPrints(pass), ...prints } };
+  const { generation, fingerprints } = asApplied(pass);
+  const applied = { generation, fingerprints: { ...leftFingerprints(pass), ...fingerprints } };
   if (!sameJson(applied, memory.applied)) return { is: 'again', remember: { applied } };
   const moving = awaitComponents(pass);
   if (moving !== undefined) return moving;
@@ -203,6 +203,6 @@ export const solutionInstallation = defineKind<SolutionInstallationSpec, Solutio
     facts: { ...pass.memory.facts, ...statesOf(pass) },
     conditions: [postInstall(pass)],
     unverified: Object.keys(wantedOf(pass)).toSorted(),
-    leftover: Object.keys(leftPrints(pass)).toSorted(),
+    leftover: Object.keys(leftFingerprints(pass)).toSorted(),
   }),
 });

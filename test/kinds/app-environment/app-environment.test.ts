@@ -175,7 +175,7 @@ const deployments: readonly Row[] = [
   {
     because: 'the key of the fingerprints was lost and the spec is the same: nothing',
     spec: one,
-    memory: { ...deployed({}), applied: { generation: 1, prints: { deploy: '00000000:abc' } } },
+    memory: { ...deployed({}), applied: { generation: 1, fingerprints: { deploy: '00000000:abc' } } },
     shown: shown(),
     comesTo: 'ready InSync',
   },
@@ -227,9 +227,9 @@ describe('an environment', () => {
       settledStep(appEnvironment, { spec: { ...one, env }, memory: deployed({ ...old, ...oneSent }), shown: shown() }),
     );
 
-    const prints = call.committed({ success: true })?.applied?.prints ?? {};
-    expect(Object.keys(prints).length).toBeLessThanOrEqual(600);
-    expect(Object.keys(prints).slice(0, 2)).toEqual(['deploy', 'env.A']);
+    const fingerprints = call.committed({ success: true })?.applied?.fingerprints ?? {};
+    expect(Object.keys(fingerprints).length).toBeLessThanOrEqual(600);
+    expect(Object.keys(fingerprints).slice(0, 2)).toEqual(['deploy', 'env.A']);
   });
 
   it('keeps the last ten deployments, newest first', () => {
@@ -285,7 +285,7 @@ describe('an environment', () => {
     const call = callIn(
       settledStep(appEnvironment, {
         spec: { ...byId, powerState: 'Running' },
-        memory: { ...fresh, applied: { generation: 1, prints: {} } },
+        memory: { ...fresh, applied: { generation: 1, fingerprints: {} } },
         shown: shown({ status: 'stopped' }),
       }),
     );

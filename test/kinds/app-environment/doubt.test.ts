@@ -128,7 +128,7 @@ const doubts: readonly Row[] = [
     because: 'it was known to be carried out while a Secret was missing, and is wanted as before',
     memory: {
       ...second,
-      applied: { generation: 1, prints: { lost: `carriedOut ${entry().digest}` } },
+      applied: { generation: 1, fingerprints: { lost: `carriedOut ${entry().digest}` } },
     },
     shown: shown({ updatedAtMs: after }, 10_000),
     spec: spec2,
@@ -136,7 +136,7 @@ const doubts: readonly Row[] = [
   },
   {
     because: 'it was lost once, then held up, and is sent once more',
-    memory: { ...second, applied: { generation: 1, prints: { lost: `once ${entry().digest}` } } },
+    memory: { ...second, applied: { generation: 1, fingerprints: { lost: `once ${entry().digest}` } } },
     shown: shown({}, 190_000),
     spec: spec2,
     comesTo: 'POST /app-env/deploy-image {"appEnvId":"env_1","image":"r/x:2"}',
@@ -145,7 +145,7 @@ const doubts: readonly Row[] = [
     because: 'the key is lost of what is known of it',
     memory: {
       ...second,
-      applied: { generation: 1, prints: { lost: `twice 00000000:${entry().digest.split(':')[1]}` } },
+      applied: { generation: 1, fingerprints: { lost: `twice 00000000:${entry().digest.split(':')[1]}` } },
     },
     shown: shown({}, 190_000),
     spec: spec2,
@@ -153,7 +153,7 @@ const doubts: readonly Row[] = [
   },
   {
     because: 'it was lost twice',
-    memory: { ...second, applied: { generation: 1, prints: { lost: `twice ${entry().digest}` } } },
+    memory: { ...second, applied: { generation: 1, fingerprints: { lost: `twice ${entry().digest}` } } },
     shown: shown({}, 190_000),
     spec: spec2,
     comesTo: 'stall DeployInDoubt',
@@ -206,7 +206,7 @@ describe('a deployment in doubt whose environment is gone', () => {
     expect(remember).toEqual({
       journal: undefined,
       applied: expect.objectContaining({
-        prints: expect.objectContaining({ lost: `once ${entry().digest} ${entry().startedAt}` }),
+        fingerprints: expect.objectContaining({ lost: `once ${entry().digest} ${entry().startedAt}` }),
       }),
     });
     const back = settledStep(appEnvironment, { spec: spec2, memory: { ...memory, ...remember }, shown: shown() });

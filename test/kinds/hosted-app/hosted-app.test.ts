@@ -155,7 +155,7 @@ const other: readonly (PassOptions<HostedAppFacts> & { because: string; comesTo:
     because: 'it is taken over by its name after a creation that made nothing, and drift is only reported',
     spec: { ...image, lifecycle: { drift: 'Report', adoption: 'ByName' } },
     account: { adoption: 'ByName' },
-    memory: { applied: { generation: -1, prints: { port: '?>' } } },
+    memory: { applied: { generation: -1, fingerprints: { port: '?>' } } },
     shown: [...shownApp({ port: 1 }), shows(appOf('app_1'), [{ appId: 'app_1', name: 'mine' } as AppRecord])],
     comesTo: 'PATCH /app {"appId":"app_1","image":"r/mine:1"}',
   },

@@ -61,7 +61,7 @@ describe('a field that the service shows at times only', () => {
     const { whileInFlight } = callIn(settledStep(hostedApp, { ...edited, shown: shownApp(withPath) }));
     const memory = { ...options.memory, ...whileInFlight };
 
-    expect(memory.applied?.prints['source.dockerfile']).toMatch(
+    expect(memory.applied?.fingerprints['source.dockerfile']).toMatch(
       new RegExp(`^\\?${fingerprint('FROM alpine')} .*>${fingerprint('FROM scratch')}$`, 'u'),
     );
     expect(inShort(settledStep(hostedApp, { ...options, configMaps, memory, shown: shownApp(inUse) }))).toBe(

@@ -31,7 +31,7 @@ function applied(generation: number, ...ids: readonly string[]): Partial<Memory<
   return {
     id: 'mem_1',
     ownership: 'Adopted',
-    applied: { generation, prints: {} },
+    applied: { generation, fingerprints: {} },
     facts: { setAppEnvIds: [...ids] },
   };
 }

@@ -51,11 +51,11 @@ function complete(
   fields: Readonly<Record<string, string>>,
   more: Partial<Memory<SolutionInstallationFacts>> = {},
 ): Partial<Memory<SolutionInstallationFacts>> {
-  const prints = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, fingerprint(value)]));
+  const fingerprints = Object.fromEntries(Object.entries(fields).map(([field, value]) => [field, fingerprint(value)]));
   return {
     id: 'inst_1',
     ownership: 'Created',
-    applied: { generation: 1, prints },
+    applied: { generation: 1, fingerprints },
     facts: { complete: true, components: [{ name: 'api', appId: 'app_worker-api', environmentId: 'env_1' }] },
     ...more,
   };
@@ -477,7 +477,7 @@ describe('an installation', () => {
 
     const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
-    expect(learned?.applied?.prints).toEqual(memory.applied?.prints);
+    expect(learned?.applied?.fingerprints).toEqual(memory.applied?.fingerprints);
   });
 
   it('sets the agent image again after a component was made', () => {
@@ -489,7 +489,7 @@ describe('an installation', () => {
     const learned = call.committed({ components: [{ name: 'queue', appId: 'b', appEnvId: 'f' }] });
 
     expect(call.request.body).not.toHaveProperty('inputs');
-    expect(learned?.applied?.prints).not.toHaveProperty(['inputs.agentImage']);
+    expect(learned?.applied?.fingerprints).not.toHaveProperty(['inputs.agentImage']);
   });
 
   it('names components that an answer showed by id only, and corrects what does not belong together', () => {

@@ -69,8 +69,13 @@ export function bound(
   fields: Readonly<Record<string, unknown>> = {},
   facts: HostedAppFacts = {},
 ): Partial<Memory<HostedAppFacts>> {
-  const prints = Object.entries(fields).map(([field, value]) => [field, fingerprint(value as never)]);
-  return { id: 'app_1', ownership: 'Created', applied: { generation: 1, prints: Object.fromEntries(prints) }, facts };
+  const fingerprints = Object.entries(fields).map(([field, value]) => [field, fingerprint(value as never)]);
+  return {
+    id: 'app_1',
+    ownership: 'Created',
+    applied: { generation: 1, fingerprints: Object.fromEntries(fingerprints) },
+    facts,
+  };
 }
 
 export const imageApplied = { 'image.reference': 'r/mine:1', port: 8080 };

@@ -27,11 +27,11 @@ export function deployed(
   parts: Readonly<Record<string, unknown>>,
   facts: AppEnvironmentFacts = {},
 ): Partial<Memory<AppEnvironmentFacts>> {
-  const prints = Object.entries(parts).map(([field, value]) => [field, fingerprint(value as never)]);
+  const fingerprints = Object.entries(parts).map(([field, value]) => [field, fingerprint(value as never)]);
   return {
     id: 'env_1',
     ownership: 'Adopted',
-    applied: { generation: 1, prints: Object.fromEntries(prints) },
+    applied: { generation: 1, fingerprints: Object.fromEntries(fingerprints) },
     facts: { deploy: { revision: 'r/x:1', outcome: 'Running' }, ...facts },
   };
 }

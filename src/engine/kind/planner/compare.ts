@@ -23,7 +23,7 @@ export interface Difference {
    */
   readonly unsent: Readonly<Record<string, Json>>;
   /** Maps each field whose fingerprint is stored in status to the fingerprint of its value in the spec. */
-  readonly prints: Readonly<Record<string, string>>;
+  readonly fingerprints: Readonly<Record<string, string>>;
   /** Fields of the spec that the service never shows. */
   readonly hidden: readonly string[];
   /** True when the fingerprints in status must be updated although nothing has to be sent. */
@@ -90,7 +90,7 @@ export function observedText(observed: Json | undefined, wanted: Json | undefine
 export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Difference {
   const differing: Record<string, Json> = {};
   const unsent: Record<string, Json> = {};
-  const prints: Record<string, string> = {};
+  const fingerprints: Record<string, string> = {};
   const hidden: string[] = [];
   const drift: Drift[] = [];
   const endangered: Record<string, number> = {};
@@ -110,16 +110,16 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
     }
     const how = rememberedAs(plan, pass, field);
     if (how === undefined) continue;
-    prints[field] = pass.fingerprint(wanted);
-    const state = stateOfHidden(pass, field, prints[field]);
-    const late = overwritable(pass.memory.applied?.prints[field]);
+    fingerprints[field] = pass.fingerprint(wanted);
+    const state = stateOfHidden(pass, field, fingerprints[field]);
+    const late = overwritable(pass.memory.applied?.fingerprints[field]);
     if (late !== undefined && state === 'sent') endangered[field] = late.untilMs;
     const isUnsent = how === 'sent' && state === 'unsent' && (isHidden || differs);
     if (isUnsent && plan.sentElsewhere?.(field, pass) === true) rerecord = true;
     else if (isUnsent) unsent[field] = wanted;
-    else rerecord ||= isInDoubt(pass.memory.applied?.prints[field]) || (how === 'sent' && state === 'unknownKey');
+    else rerecord ||= isInDoubt(pass.memory.applied?.fingerprints[field]) || (how === 'sent' && state === 'unknownKey');
   }
-  return { differing, unsent, prints, hidden, rerecord, overwritable: endangered, drift };
+  return { differing, unsent, fingerprints, hidden, rerecord, overwritable: endangered, drift };
 }
 
 /**
@@ -139,11 +139,11 @@ export function rememberedAs(plan: ObjectPlan, pass: Pass, field: string): 'sent
  */
 export function stateOfHidden(pass: Pass, field: string, fingerprint: string): 'sent' | 'unsent' | 'unknownKey' {
   const recorded = pass.memory.applied;
-  const late = overwritable(recorded?.prints[field]);
+  const late = overwritable(recorded?.fingerprints[field]);
   // An older call may still arrive and overwrite the value. The value counts as sent until that call can no longer
   // arrive. Then the value is sent once more.
   if (late?.fingerprint === fingerprint) return late.untilMs > pass.wallMs ? 'sent' : 'unsent';
-  const known = late?.fingerprint ?? recorded?.prints[field];
+  const known = late?.fingerprint ?? recorded?.fingerprints[field];
   if (known === fingerprint) return 'sent';
   if (known === undefined || isInDoubt(known) || keyIdOf(known) === keyIdOf(fingerprint)) return 'unsent';
   return recorded?.generation === pass.subject.generation ? 'unknownKey' : 'unsent';
@@ -174,7 +174,7 @@ export function keyIdOf(fingerprint: string): string {
 //
 // Why: docs/design/at-most-once.md#mark-changed-fields-as-in-doubt-before-the-call
 
-type Prints = Readonly<Record<string, string>>;
+type Fingerprints = Readonly<Record<string, string>>;
 type Applied = Memory['applied'];
 
 const doubt = '?';
@@ -212,7 +212,7 @@ interface Lost {
  * A call that is about to be sent: the fingerprints of the values that it sends, and the time at which it was decided.
  */
 interface Sending {
-  readonly prints: Prints;
+  readonly fingerprints: Fingerprints;
   /**
    * The wall time at which the call was decided. Undefined for a create call, because such a call overwrites nothing,
    * even if it arrives late.
@@ -243,13 +243,13 @@ function inDoubt({ sent, at }: Lost): string {
 /** Marks the fingerprints of these fields as in doubt, because a call that sends the fields is about to begin. */
 export function begun(applied: Applied, fields: readonly string[], sending?: Sending): Applied {
   if (applied === undefined && fields.length === 0) return undefined;
-  const { generation, prints } = doubted(applied, []);
+  const { generation, fingerprints } = doubted(applied, []);
   const at = sending === undefined ? '' : timeOf(sending);
   const doubtful = fields.map((field) => {
-    const fingerprint = inDoubt({ sent: sending?.prints[field] ?? '', at });
-    return [field, `${fingerprint}>${prints[field] ?? ''}`];
+    const fingerprint = inDoubt({ sent: sending?.fingerprints[field] ?? '', at });
+    return [field, `${fingerprint}>${fingerprints[field] ?? ''}`];
   });
-  return { generation, prints: { ...prints, ...(Object.fromEntries(doubtful) as Prints) } };
+  return { generation, fingerprints: { ...fingerprints, ...(Object.fromEntries(doubtful) as Fingerprints) } };
 }
 
 function timeOf({ wallMs, horizonMs }: Sending): string {
@@ -262,10 +262,10 @@ function timeOf({ wallMs, horizonMs }: Sending): string {
  * given fields are marked as in doubt too.
  */
 export function doubted(applied: Applied, fields: readonly string[]): NonNullable<Applied> {
-  const { generation = -1, prints = {} } = applied ?? {};
-  const lasting = Object.entries(prints).map(([field, fingerprint]) => [field, withoutEnd(fingerprint)]);
+  const { generation = -1, fingerprints = {} } = applied ?? {};
+  const lasting = Object.entries(fingerprints).map(([field, fingerprint]) => [field, withoutEnd(fingerprint)]);
   const doubtful = fields.map((field) => [field, doubt]);
-  return { generation, prints: Object.fromEntries([...lasting, ...doubtful]) as Prints };
+  return { generation, fingerprints: Object.fromEntries([...lasting, ...doubtful]) as Fingerprints };
 }
 
 /**
@@ -283,11 +283,11 @@ function withoutEnd(fingerprint: string): string {
 /** Restores the fingerprints that status had before the newest call, because that call was not carried out. */
 export function notDone(applied: Applied): Applied {
   if (applied === undefined) return undefined;
-  const before = Object.entries(applied.prints).flatMap(([field, fingerprint]) => {
+  const before = Object.entries(applied.fingerprints).flatMap(([field, fingerprint]) => {
     const known = underWay(fingerprint)?.before ?? fingerprint;
     return known === '' ? [] : [[field, known] as const];
   });
-  return { ...applied, prints: Object.fromEntries(before) };
+  return { ...applied, fingerprints: Object.fromEntries(before) };
 }
 
 /**
@@ -338,7 +338,7 @@ function mayArriveUntil(fingerprint: string, before: string | undefined, pass: P
 export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
   if (pass.subject.deleting) return [];
   const desired = plan.desired(pass);
-  return Object.keys(pass.memory.applied?.prints ?? {})
+  return Object.keys(pass.memory.applied?.fingerprints ?? {})
     .filter((field) => desired[field] === undefined && plan.replaced?.(field, desired) !== true)
     .filter((field) => plan.kept?.(field) === true || plan.hidden?.(field, pass) === true);
 }
@@ -349,11 +349,11 @@ export function leftoverOf(plan: ObjectPlan, pass: Pass): readonly string[] {
  */
 function afterAnswer(
   pass: Pass,
-  { prints, overwritable }: Difference,
+  { fingerprints, overwritable }: Difference,
   sent: readonly string[],
 ): Readonly<Record<string, string>> {
-  const known = pass.memory.applied?.prints ?? {};
-  const rows = Object.entries(prints).map(([field, fingerprint]) => {
+  const known = pass.memory.applied?.fingerprints ?? {};
+  const rows = Object.entries(fingerprints).map(([field, fingerprint]) => {
     if (sent.includes(field)) return [field, taken(fingerprint, known[field], pass)];
     return [field, field in overwritable ? known[field] : fingerprint];
   });
@@ -368,20 +368,22 @@ export function whileInFlight(plan: ObjectPlan, pass: Pass, now: Fields): Pick<C
   const { applied } = pass.memory;
   const fields = Object.keys(now).filter((field) => {
     const how = rememberedAs(plan, pass, field);
-    return how === 'sent' || (how === 'set' && applied?.prints[field] === undefined);
+    return how === 'sent' || (how === 'set' && applied?.fingerprints[field] === undefined);
   });
   const facts = plan.requests.supposedOfUpdate?.(now, pass);
   if (fields.length === 0 && facts === undefined) return {};
   return {
     whileInFlight: {
-      ...(fields.length > 0 && { applied: begun(applied, fields, { ...pass, prints: printsOf(pass, now) }) }),
+      ...(fields.length > 0 && {
+        applied: begun(applied, fields, { ...pass, fingerprints: fingerprintsOf(pass, now) }),
+      }),
       ...(facts !== undefined && { facts }),
     },
   };
 }
 
 /** Maps each field to the fingerprint of its value. Fields without a value are left out. */
-export function printsOf(pass: Pass, values: Fields): Prints {
+export function fingerprintsOf(pass: Pass, values: Fields): Fingerprints {
   const rows = Object.entries(definedIn(values));
   return Object.fromEntries(rows.map(([field, value]) => [field, pass.fingerprint(value)]));
 }
@@ -392,8 +394,8 @@ export function printsOf(pass: Pass, values: Fields): Prints {
  */
 export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent: readonly string[] = []): Applied {
   // Also keep the fingerprints of fields that the spec no longer sets, but whose value stays in the service.
-  const leftover = only(pass.memory.applied?.prints ?? {}, leftoverOf(plan, pass));
-  return { generation: pass.subject.generation, prints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
+  const leftover = only(pass.memory.applied?.fingerprints ?? {}, leftoverOf(plan, pass));
+  return { generation: pass.subject.generation, fingerprints: { ...leftover, ...afterAnswer(pass, difference, sent) } };
 }
 
 /**
@@ -401,8 +403,8 @@ export function whole(plan: ObjectPlan, pass: Pass, difference: Difference, sent
  * fields keep theirs.
  */
 export function part(pass: Pass, difference: Difference, fields: readonly string[]): Applied {
-  const { generation = -1, prints: known = {} } = pass.memory.applied ?? {};
-  return { generation, prints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
+  const { generation = -1, fingerprints: known = {} } = pass.memory.applied ?? {};
+  return { generation, fingerprints: { ...known, ...only(afterAnswer(pass, difference, fields), fields) } };
 }
 
 /** Returns only the values of the given fields. */
@@ -429,8 +431,8 @@ export function asFound(plan: ObjectPlan, pass: Pass, { differing }: Pick<Differ
   const isAlike = plan.externalId(pass.spec) === id && Object.keys(differing).length === 0;
   const isHidden = (field: string): boolean => plan.hidden?.(field, pass) === true;
   const rows = Object.entries(plan.desired(pass)).filter(([field]) => (isHidden(field) ? isAlike : isReported));
-  const prints = printsOf(pass, Object.fromEntries(rows));
-  return isReported || Object.keys(prints).length > 0 ? { generation: -1, prints } : undefined;
+  const fingerprints = fingerprintsOf(pass, Object.fromEntries(rows));
+  return isReported || Object.keys(fingerprints).length > 0 ? { generation: -1, fingerprints } : undefined;
 }
 
 // ---- the operator's key ----------------------------------------------------------------------------------------

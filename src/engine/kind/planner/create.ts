@@ -6,7 +6,7 @@
  * before it is sent. For each name in a list of the service there is at most one create call whose outcome is unknown.
  */
 import { definedIn } from '../../../base/json.ts';
-import { isSameName, rememberedAs, begun, keyIdOf, printsOf, sameField } from './compare.ts';
+import { isSameName, rememberedAs, begun, keyIdOf, fingerprintsOf, sameField } from './compare.ts';
 import {
   denied,
   doubtPauseMs,
@@ -108,7 +108,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
   const stated = definedIn(fields);
   const shownFields = Object.entries(stated).filter(([field]) => plan.hidden?.(field, pass) !== true);
   const remembered = Object.entries(stated).filter(([field]) => rememberedAs(plan, pass, field) !== undefined);
-  const prints = printsOf(pass, Object.fromEntries(remembered));
+  const fingerprints = fingerprintsOf(pass, Object.fromEntries(remembered));
   const wanted = plan.desired(pass);
   // Fields that the create call does not accept are sent by a later update. Until then, the spec is not completely
   // applied.
@@ -124,8 +124,8 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
       obstacle: { read: plan.list(pass), shown: () => namesake(plan, pass) },
       refused: (refusal, answeredAt) => denied(plan, pass, words, refusal, answeredAt),
       whileInFlight: {
-        applied: begun(pass.memory.applied, Object.keys(prints), {
-          prints,
+        applied: begun(pass.memory.applied, Object.keys(fingerprints), {
+          fingerprints,
           wallMs: undefined,
           horizonMs: pass.horizonMs,
         }),
@@ -140,7 +140,7 @@ function create(plan: ObjectPlan, pass: Pass, intent: CreateIntent, attempt: num
         // proves nothing.
         const isOthers = id !== undefined && (intent.excluded.includes(id) || pass.claimant(id) !== undefined);
         if (id === undefined || isOthers) return undefined;
-        return { ...boundTo(pass, id, 'Created'), applied: { generation, prints } };
+        return { ...boundTo(pass, id, 'Created'), applied: { generation, fingerprints } };
       },
     },
   };

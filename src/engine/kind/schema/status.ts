@@ -83,7 +83,7 @@ const value = (description: string) => text(description, { max: 1024 });
  */
 export const Applied = shown('What the operator remembers of the last spec that it applied completely.', {
   generation: generation('The generation of the last spec that was applied completely.'),
-  prints: mapOf(
+  fingerprints: mapOf(
     'Fingerprints of values that the service does not show, made with the secret key of the operator.',
     text('A fingerprint.', { max: 256 }),
     { maxProperties: 600, maxKeyLength: 300 },
