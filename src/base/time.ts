@@ -63,8 +63,8 @@ export const longestPauseMs = 15 * 60_000;
 
 /**
  * Reads from a `Retry-After` header how long to wait. The header has a number of seconds or a date. A date is compared
- * with `nowMs`, which should be the server's own time if it is known; without `nowMs`, a date is ignored. A past date, zero or a negative
- * number means one second. Any other text is ignored.
+ * with `nowMs`, which should be the server's own time if it is known; without `nowMs`, a date is ignored. A past date,
+ * zero or a negative number means one second. Any other text is ignored.
  */
 export function retryAfterMs(header: string, nowMs = Number.NaN): number | undefined {
   const value = header.trim();

@@ -340,9 +340,11 @@ export class InProcessStates {
   }
 
   of(uid: string): InProcess {
-    const state = this.#byUid.get(uid) ?? new InProcess(uid, this.#clock.monotonic());
-    this.#byUid.set(uid, state);
-    return state;
+    const known = this.#byUid.get(uid);
+    if (known !== undefined) return known;
+    const fresh = new InProcess(uid, this.#clock.monotonic());
+    this.#byUid.set(uid, fresh);
+    return fresh;
   }
 
   forget(uid: string): void {

@@ -56,7 +56,7 @@ export function frozenOrTakingOver(pass: Pass<unknown, unknown>, what: string) {
  */
 export function onlyReported(
   pass: Pass,
-  policy: Lifecycle['managementPolicy'] = 'Manage',
+  policy: Lifecycle['managementPolicy'] | undefined,
   fields: readonly string[],
   since = '',
 ) {

@@ -2,8 +2,19 @@ import { adminOf, memberOf, permittedIn, regionNamed } from '../accounts/access.
 import { regions } from '../accounts/records.ts';
 import { alertsUsing } from '../alerts/alert.ts';
 import { type AreaAnswer, type Area, type AreaCall, ok, control, route } from '../area.ts';
-import { choice, fields, list, must, object, optional, queryFlag, readFields } from '../../http/fields.ts';
-import { required, sent, text } from '../../http/fields.ts';
+import {
+  choice,
+  fields,
+  list,
+  must,
+  object,
+  optional,
+  queryFlag,
+  readFields,
+  required,
+  sent,
+  text,
+} from '../../http/fields.ts';
 import { date, listed, patched, rejected, requireFree, single } from '../shape.ts';
 import type { World } from '../../store/store.ts';
 import { arrive, changedConfig, type ContactPoint, contactPointNamed, contactPoints } from './contact-point.ts';
