@@ -56,7 +56,19 @@ export function revealed(value: Json | undefined): unknown {
   if (value instanceof Secret) return value.reveal();
   if (Array.isArray(value)) return value.map(revealed);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, revealed(inner)]));
+  return mapped(value, (inner) => revealed(inner as Json | undefined));
+}
+
+/**
+ * Copies an object. Each field gets the value that `change` returns for it; a field for which `change` returns undefined
+ * is left out.
+ *
+ * Takes the keys and not the entries, because V8 makes two more objects for each pair that `([key, value])` takes apart.
+ */
+export function mapped(value: object, change: (inner: unknown, key: string) => unknown): Record<string, unknown> {
+  const fields = value as Readonly<Record<string, unknown>>;
+  const rows = Object.keys(fields).map((key) => [key, change(fields[key], key)] as const);
+  return Object.fromEntries(rows.filter((row) => row[1] !== undefined));
 }
 
 /** True for a JSON object: not null, not a list. */
@@ -83,9 +95,8 @@ type Defined<Row> = string extends keyof Row
 
 /** Copies an object without its undefined fields. */
 export function definedIn<Row extends object>(row: Row): Defined<Row> {
-  const rows = Object.entries(row).filter(([, value]) => value !== undefined);
   // The cast is safe: the copy lacks only fields that were undefined.
-  return Object.fromEntries(rows) as Defined<Row>;
+  return mapped(row, (value) => value) as Defined<Row>;
 }
 
 /** Copies an object without its undefined fields; returns undefined when no field is left. */
@@ -130,10 +141,8 @@ export function canonicalJson(value: unknown): string {
   if (value instanceof Secret) return JSON.stringify(value.reveal());
   if (Array.isArray(value)) return `[${value.map((item: unknown) => canonicalJson(item ?? null)).join(',')}]`;
   if (!isRecord(value)) return JSON.stringify(value ?? null);
-  const rows = Object.entries(value)
-    .filter(([, part]) => part !== undefined)
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, part]) => `${JSON.stringify(key)}:${canonicalJson(part)}`);
+  const keys = Object.keys(value).filter((key) => value[key] !== undefined);
+  const rows = keys.toSorted().map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
   return `{${rows.join(',')}}`;
 }
 

@@ -154,9 +154,7 @@ export interface SendOptions {
   readonly mayDispatch: () => string | undefined;
 }
 
-/**
- * The state of a connection: whether the service refuses or throttles its credential, and how many requests are sent.
- */
+/** The state of a connection: whether the service refuses or throttles its credential. */
 interface ServiceHealth {
   readonly unauthorizedSince: number | undefined;
   /**
@@ -169,7 +167,10 @@ interface ServiceHealth {
    * slow down. Never earlier than `throttledUntil`.
    */
   readonly slowedUntil: number | undefined;
-  readonly requestsPerSecond: number;
+}
+
+/** How often the lists and objects of an account are read. */
+interface Pace {
   readonly forecastPerHour: number;
   /**
    * The estimated shortest interval of rate-limited reads that are not pressing; undefined while no object uses a
@@ -214,6 +215,7 @@ export interface Service {
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
+  pace(): Pace;
   /** Ends polling and closes the network connections. */
   close(): Promise<void>;
 }

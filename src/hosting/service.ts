@@ -176,7 +176,8 @@ function openService(
       unauthorizedSince: credential.unauthorizedSince,
       throttledUntil: credential.budget.throttledUntil(),
       slowedUntil: credential.budget.slowedUntil(),
-      requestsPerSecond: credential.budget.requestsPerSecond(),
+    }),
+    pace: () => ({
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),
       rateLimitedMs: mirror.schedule.rateLimitedMs(),

@@ -377,9 +377,11 @@ class Schedule {
   /** Estimates how many requests per hour the polls of this account need. */
   forecastPerHour(): number {
     const { budget, rateLimited } = this.#around.credential;
-    const wishes = [...this.#wishes];
-    const wished = wishes.reduce((sum, [wish, reads]) => sum + (1_000 * reads) / wish, 0);
-    const reads = wishes.reduce((sum, [, count]) => sum + count, 0);
+    let [wished, reads] = [0, 0];
+    this.#wishes.forEach((count, wish) => {
+      wished += (1_000 * count) / wish;
+      reads += count;
+    });
     const allowed = rateLimited.perSecond(reads, budget.requestsPerSecond());
     return Math.round((this.#plannedPerSecond / budget.stretch() + Math.min(allowed, wished)) * 3600);
   }

@@ -6,7 +6,7 @@
  * or 425, `service.ts` may send a call once more. An error is thrown only for a bug. One table maps each response, and
  * a missing response, to an outcome. Texts of the service are cleaned before people see them.
  */
-import { isRecord, type Json, jsonIn, revealed, Secret } from '../../base/json.ts';
+import { isRecord, type Json, jsonIn, mapped, revealed, Secret } from '../../base/json.ts';
 import { type Clock, deadline, retryAfterMs } from '../../base/time.ts';
 import { hash } from 'node:crypto';
 import type { Request, Effect, Outcome, ReadProblem } from '../../engine/ports.ts';
@@ -344,6 +344,5 @@ function withTexts(value: unknown, replaced: (text: string, name: string) => str
     return value.map((item) => withTexts(item, replaced, name)).filter((item) => item !== undefined);
   }
   if (!isRecord(value) || value instanceof Secret) return value;
-  const entries = Object.entries(value).map(([key, inner]) => [key, withTexts(inner, replaced, key)] as const);
-  return Object.fromEntries(entries.filter(([, inner]) => inner !== undefined));
+  return mapped(value, (inner, key) => withTexts(inner, replaced, key));
 }

@@ -100,8 +100,8 @@ function leftOf(budget: number, value: unknown): number {
   if (typeof value === 'string') return budget - value.length;
   if (typeof value !== 'object' || value === null) return budget - 1;
   let left = budget;
-  for (const [key, part] of Object.entries(value)) {
-    left = leftOf(left - key.length, part);
+  for (const key in value) {
+    left = leftOf(left - key.length, (value as Readonly<Record<string, unknown>>)[key]);
     if (left < 0) return left;
   }
   return left;

@@ -95,7 +95,9 @@ export function compare(plan: ObjectPlan, pass: Pass, observed: Fields): Differe
   const drift: Drift[] = [];
   const endangered: Record<string, number> = {};
   let rerecord = false;
-  for (const [field, wanted] of Object.entries(plan.desired(pass))) {
+  const desired = plan.desired(pass);
+  for (const field of Object.keys(desired)) {
+    const wanted = desired[field];
     if (wanted === undefined) continue;
     const isHidden = plan.hidden?.(field, pass) === true;
     const differs = !isHidden && !sameField(field, wanted, observed[field]);

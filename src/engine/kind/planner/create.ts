@@ -18,6 +18,7 @@ import {
   releasedWithPlace,
   frozenOrTakingOver,
 } from './observe.ts';
+import type { Snapshot } from '../../ports.ts';
 import type { Pass, AccountView, Adoption } from '../contract/pass.ts';
 import { type Fields, type ObjectPlan } from './plan.ts';
 import {
@@ -45,15 +46,12 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   const snapshot = pass.view.all(list);
   const since = emptySince(plan, pass);
   if (snapshot === undefined || snapshot.begunAt < since) return readOf(pass, list, since);
-  const items = [...snapshot.items];
-  const marked = items
-    .filter(([id, item]) => isMarked(plan, pass, item) && pass.claimant(id) === undefined)
-    .map(([id]) => id);
+  const marked = idsWhere(snapshot, (item, id) => isMarked(plan, pass, item) && pass.claimant(id) === undefined);
   const [first, second] = marked;
   if (second !== undefined) return ambiguous(plan, marked);
   if (first !== undefined) return bind(pass, first, 'Created');
   const name = plan.name(pass);
-  const named = items.filter(([, item]) => isSameName(plan.nameOf(item), name)).map(([id]) => id);
+  const named = idsWhere(snapshot, (item) => isSameName(plan.nameOf(item), name));
   if (named.length > 0 && snapshot.begunAt < pass.askedAt) return readOf(pass, list, pass.askedAt);
   const free = named.filter((id) => pass.claimant(id) === undefined);
   const [only, other] = free;
@@ -72,6 +70,15 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
   // none of these objects counts as its result.
   const excluded = named.slice(-mostExcluded);
   return create(plan, pass, { collection: list.key, name, excluded, ...serviceTimeOf(snapshot) }, 1);
+}
+
+/** Returns the ids of the objects in a list that pass a test. */
+function idsWhere({ items }: Snapshot, test: (item: unknown, id: string) => boolean): readonly string[] {
+  const ids: string[] = [];
+  items.forEach((item, id) => {
+    if (test(item, id)) ids.push(id);
+  });
+  return ids;
 }
 
 /**

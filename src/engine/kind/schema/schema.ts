@@ -6,7 +6,7 @@
  *
  * Assumes: a kind uses no other parts of zod; `crd/structural.ts` throws an error for any other part.
  */
-import type { Secret } from '../../../base/json.ts';
+import { definedIn, mapped, type Secret } from '../../../base/json.ts';
 import { z } from 'zod';
 
 /**
@@ -531,18 +531,16 @@ function list(node: SchemaNode, items: readonly unknown[], path: string, cut: Cu
 function object(node: SchemaNode, value: object, path: string, cut: Cut[]): unknown {
   const { properties, additionalProperties, maxProperties } = node;
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
-  const given = Object.entries(value).filter(([, one]) => one !== undefined);
   if (properties !== undefined) {
-    return Object.fromEntries(
-      given.flatMap(([name, one]) => {
-        const child = properties[name];
-        return child === undefined || isNoTime(child, one) ? [] : [[name, within(child, one, at(name), cut)]];
-      }),
-    );
+    return mapped(value, (one, name) => {
+      const child = properties[name];
+      return child === undefined || isNoTime(child, one) ? undefined : within(child, one, at(name), cut);
+    });
   }
+  const given = Object.entries(definedIn(value));
   const most = maxProperties ?? given.length;
   if (given.length > most) cut.push({ field: path, total: given.length });
-  if (typeof additionalProperties !== 'object') return Object.fromEntries(given.slice(0, most));
-  const kept = given.slice(0, most).map(([name, one]) => [name, within(additionalProperties, one, at(name), cut)]);
-  return Object.fromEntries(kept);
+  const kept = Object.fromEntries(given.slice(0, most));
+  if (typeof additionalProperties !== 'object') return kept;
+  return mapped(kept, (one, name) => within(additionalProperties, one, at(name), cut));
 }
