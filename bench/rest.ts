@@ -14,7 +14,10 @@ const minuteMs = 60_000;
 /** The time that a program needs until it only sends requests. */
 const startMs = 5_000;
 
-/** One minute in which nobody changes anything, and one in which a program of a few lines sends as many requests. */
+/**
+ * One minute in which nobody changes anything, and one in which a program of a few lines sends as many requests beside the
+ * operator. Only figures of the same minute can be compared: the speed of a shared machine changes from one to the next.
+ */
 export async function rest(stage: Stage): Promise<Result> {
   const calmAfterSeconds = await calm(stage);
   const counting = await meter(stage);
@@ -25,23 +28,26 @@ export async function rest(stage: Stage): Promise<Result> {
   return resultOf('rest', stage, readings, null, {
     calmAfterSeconds,
     cpuPercentOfACore: rounded((readings.cpuSeconds / readings.seconds) * 100),
-    bareCpuPercentOfACore: await bareCpuPercent(stage, requests),
+    ...(await besideBare(stage, requests)),
     kubernetesWritesButTheLease: kubernetes.writes - kubernetes.leaseWrites,
   });
 }
 
-/** Measures for a minute what so many requests cost a program that does nothing else. */
-async function bareCpuPercent({ serviceUrl }: Stage, requests: number): Promise<number> {
+/** Measures for a minute what so many requests cost the operator, and a program that does nothing else. */
+async function besideBare({ serviceUrl, operatorPid }: Stage, requests: number) {
   const path = `/api/public/v1/app-env/alerts?appEnvId=${environmentId(0)}`;
   const program = [...operatorNode, join(import.meta.dirname, 'bare.ts'), serviceUrl, path, String(requests)];
   const bare = spawn(execPath, program, { stdio: 'inherit' });
   const ended = once(bare, 'exit');
   try {
     await sleep(startMs);
-    const before = await usageOf(bare.pid ?? 0);
+    const pids = [operatorPid(), bare.pid ?? 0];
+    const before = await Promise.all(pids.map(usageOf));
     await sleep(minuteMs);
-    const after = await usageOf(bare.pid ?? 0);
-    return rounded(((after.cpuSeconds - before.cpuSeconds) / (minuteMs / 1_000)) * 100);
+    const after = await Promise.all(pids.map(usageOf));
+    const [beside = 0, least = 0] = after.map(({ cpuSeconds }, at) => cpuSeconds - (before[at]?.cpuSeconds ?? 0));
+    const percent = (seconds: number) => rounded((seconds / (minuteMs / 1_000)) * 100);
+    return { cpuPercentBesideBare: percent(beside), bareCpuPercentOfACore: percent(least) };
   } finally {
     bare.kill();
     await ended;

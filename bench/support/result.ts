@@ -18,6 +18,7 @@ export interface Result {
   readonly kubernetesReads: number;
   readonly kubernetesWrites: number;
   readonly statusWrites: number;
+  readonly laterStatusWrites: number;
   readonly [more: string]: unknown;
 }
 
@@ -88,6 +89,7 @@ export function resultOf(
     kubernetesReads: kubernetes.reads,
     kubernetesWrites: kubernetes.writes,
     statusWrites: kubernetes.statusWrites,
+    laterStatusWrites: kubernetes.laterStatusWrites,
     eventWrites: kubernetes.eventWrites,
     leaseWrites: kubernetes.leaseWrites,
     kubernetesWriteP50Ms: percentile(kubernetes.writeMs, 0.5),
