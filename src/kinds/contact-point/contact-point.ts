@@ -1,4 +1,4 @@
-import { definedIn, isRecord, Secret, type JsonObject } from '../../base/json.ts';
+import { definedIn, isRecord, Secret, type JsonObject, stated, unlessEmpty } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
@@ -227,7 +227,9 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
   factsOfNext: () => ({}),
   facts: ({ spec }, { item }) => ({
     type: item?.type ?? types[wayOf(spec)],
-    ...(item !== undefined && { deployments: item.deployments.toSorted((a, b) => (a.region < b.region ? -1 : 1)) }),
+    ...stated({
+      deployments: unlessEmpty((item?.deployments ?? []).toSorted((a, b) => (a.region < b.region ? -1 : 1))),
+    }),
   }),
   conditions: (_pass, { item }) => {
     const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();

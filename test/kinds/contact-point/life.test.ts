@@ -51,6 +51,16 @@ describe('a contact point', () => {
     },
   );
 
+  it('takes one status write before its call and one after it, and no more before it is deployed to a region', async () => {
+    const world = await aWorld();
+
+    world.apply('ContactPoint', 'ops', mail);
+    await world.run(600_000);
+
+    expect(conditionOf(world, 'ContactPoint', 'ops', 'Propagated')).toBe('False/NotDeployedYet');
+    expect(statusWrites(world, 'ops')).toBe(2);
+  });
+
   it('is not written anew when the service lists its regions in another order', async () => {
     const world = await aWorld({ readings: { 'contactPoints.deploys': 'everywhere' } });
     world.apply('ContactPoint', 'ops', mail);
