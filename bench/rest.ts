@@ -33,7 +33,7 @@ export async function rest(stage: Stage): Promise<Result> {
   });
 }
 
-/** Measures for a minute what so many requests cost the operator, and a program that does nothing else. */
+/** Measures for a minute the CPU of the operator at rest, and of a program that does nothing but send so many requests. */
 async function besideBare({ serviceUrl, operatorPid }: Stage, requests: number) {
   const path = `/api/public/v1/app-env/alerts?appEnvId=${environmentId(0)}`;
   const program = [...operatorNode, join(import.meta.dirname, 'bare.ts'), serviceUrl, path, String(requests)];

@@ -17,7 +17,10 @@ export interface KubernetesCounts {
   readonly reads: number;
   readonly writes: number;
   readonly statusWrites: number;
-  /** The third and later status writes of an object. A creation takes two, so these report news of the service. */
+  /**
+   * The third and later status writes of a resource within one measurement. A creation takes two, so in `scale` these are the
+   * reports of what the service shows later.
+   */
   readonly laterStatusWrites: number;
   readonly eventWrites: number;
   readonly leaseWrites: number;
@@ -96,8 +99,8 @@ function note({ byVerb, statusWritesOf, writeMs }: Noted, line: string): void {
   const failed = (responseStatus?.code ?? 200) >= 400 ? ` ${responseStatus?.code}` : '';
   const key = `${verb} ${what}${failed}`;
   byVerb.set(key, (byVerb.get(key) ?? 0) + 1);
-  if (objectRef?.subresource === 'status' && !reading.has(verb)) {
-    const object = `${resource} ${objectRef.namespace}/${objectRef.name}`;
+  if (what.endsWith('/status') && !reading.has(verb) && failed === '' && !resource.endsWith('hostingaccounts')) {
+    const object = `${resource} ${objectRef?.namespace}/${objectRef?.name}`;
     statusWritesOf.set(object, (statusWritesOf.get(object) ?? 0) + 1);
   }
   const { requestReceivedTimestamp = '', stageTimestamp = '' } = request;

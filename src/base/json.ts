@@ -63,7 +63,7 @@ export function revealed(value: Json | undefined): unknown {
  * Copies an object. Each field gets the value that `change` returns for it; a field for which `change` returns undefined
  * is left out.
  *
- * Takes the keys and not the entries, because V8 makes two more objects for each pair that `([key, value])` takes apart.
+ * Takes the keys and not the entries, because V8 makes three more objects for each pair that `([key, value])` takes apart.
  */
 export function mapped(value: object, change: (inner: unknown, key: string) => unknown): Record<string, unknown> {
   const fields = value as Readonly<Record<string, unknown>>;
@@ -127,7 +127,7 @@ export function sameJson(a: unknown, b: unknown, ignored: readonly string[] = []
   const [left, right] = [a as Record<string, unknown>, b as Record<string, unknown>];
   for (const key in left) if (!ignored.includes(key) && !sameJson(left[key], right[key], ignored)) return false;
   for (const key in right) {
-    if (!ignored.includes(key) && !(key in left) && right[key] !== undefined) return false;
+    if (!ignored.includes(key) && !Object.hasOwn(left, key) && right[key] !== undefined) return false;
   }
   return true;
 }

@@ -169,8 +169,8 @@ interface ServiceHealth {
   readonly slowedUntil: number | undefined;
 }
 
-/** How often the lists and objects of an account are read. */
-interface Pace {
+/** How often the lists and objects of an account are read, and how many requests this takes. */
+interface Polling {
   readonly forecastPerHour: number;
   /**
    * The estimated shortest interval of rate-limited reads that are not pressing; undefined while no object uses a
@@ -215,7 +215,7 @@ export interface Service {
   /** Removes the credential from a text, or from all texts in a value, so that people may see the text. */
   shown<Value>(value: Value): Value;
   health(): ServiceHealth;
-  pace(): Pace;
+  polling(): Polling;
   /** Ends polling and closes the network connections. */
   close(): Promise<void>;
 }

@@ -177,7 +177,7 @@ function openService(
       throttledUntil: credential.budget.throttledUntil(),
       slowedUntil: credential.budget.slowedUntil(),
     }),
-    pace: () => ({
+    polling: () => ({
       forecastPerHour: mirror.schedule.forecastPerHour(),
       pollIntervalMs: mirror.schedule.pollIntervalMs(),
       rateLimitedMs: mirror.schedule.rateLimitedMs(),

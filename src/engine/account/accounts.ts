@@ -187,7 +187,7 @@ export class Accounts {
   /** Builds the view of an account: everything that a kind knows of the account when the kind decides on a step. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
-    const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.pace();
+    const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.polling();
     const { throttledUntil = 0 } = service.health();
     return {
       endpoint: service.endpoint,

@@ -220,7 +220,7 @@ export class AccountGate {
     if (before?.admitted !== admitted || before.rules !== rules) this.wakeUsers(stored.key);
     const { slowedMs } = accounts.slowdown(opened);
     if (slowedMs !== undefined) queue.enqueue(stored.key, urgencies.change, slowedMs + 1);
-    const suspiciousMs = settings.horizonMs + 2 * service.pace().pollIntervalMs;
+    const suspiciousMs = settings.horizonMs + 2 * service.polling().pollIntervalMs;
     if (opened.isSuspicious) queue.enqueue(stored.key, urgencies.resync, suspiciousMs);
   }
 }

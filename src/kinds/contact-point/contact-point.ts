@@ -1,4 +1,4 @@
-import { definedIn, isRecord, Secret, type JsonObject, stated, unlessEmpty } from '../../base/json.ts';
+import { definedIn, isRecord, Secret, type JsonObject, unlessEmpty } from '../../base/json.ts';
 import { defineKind } from '../../engine/kind/contract/define.ts';
 import type { Pass } from '../../engine/kind/contract/pass.ts';
 import type { Fields, ObjectPlan } from '../../engine/kind/planner/plan.ts';
@@ -225,12 +225,11 @@ const plan: ObjectPlan<ContactPointSpec, ContactPointFacts, ContactPointItem> = 
       : `${count} alerts use the contact point${named}; delete or update these alerts first`;
   },
   factsOfNext: () => ({}),
-  facts: ({ spec }, { item }) => ({
-    type: item?.type ?? types[wayOf(spec)],
-    ...stated({
+  facts: ({ spec }, { item }) =>
+    definedIn({
+      type: item?.type ?? types[wayOf(spec)],
       deployments: unlessEmpty((item?.deployments ?? []).toSorted((a, b) => (a.region < b.region ? -1 : 1))),
     }),
-  }),
   conditions: (_pass, { item }) => {
     const regions = (item?.deployments ?? []).map(({ region }) => region).toSorted();
     const nowhere =

@@ -61,6 +61,25 @@ describe('a contact point', () => {
     expect(statusWrites(world, 'ops')).toBe(2);
   });
 
+  it('no longer shows its regions when the service shows none', async () => {
+    const world = await aWorld({ readings: { 'contactPoints.deploys': 'everywhere' } });
+    world.apply('ContactPoint', 'ops', mail);
+    await world.run(120_000);
+    const before = conditionOf(world, 'ContactPoint', 'ops', 'Propagated');
+
+    world.interference = ({ path }) =>
+      path.endsWith('/contact-points')
+        ? { retold: (text) => text.replaceAll(/"dashboardDeployments":\[[^\]]*\]/gu, '"dashboardDeployments":[]') }
+        : undefined;
+    await world.run(120_000);
+
+    expect([before, conditionOf(world, 'ContactPoint', 'ops', 'Propagated')]).toEqual([
+      'True/Propagated',
+      'False/NotDeployedYet',
+    ]);
+    expect(statusOf(world, 'ContactPoint', 'ops')).not.toHaveProperty('deployments');
+  });
+
   it('is not written anew when the service lists its regions in another order', async () => {
     const world = await aWorld({ readings: { 'contactPoints.deploys': 'everywhere' } });
     world.apply('ContactPoint', 'ops', mail);
