@@ -27,10 +27,14 @@ export async function rest(stage: Stage): Promise<Result> {
   const requests = service.reads + service.writes + service.refreshes + kubernetes.reads + kubernetes.writes;
   return resultOf('rest', stage, readings, null, {
     calmAfterSeconds,
-    cpuPercentOfACore: rounded((readings.cpuSeconds / readings.seconds) * 100),
+    cpuPercentOfACore: percentOfACore(readings.cpuSeconds, readings.seconds),
     ...(await besideBare(stage, requests)),
     kubernetesWritesButTheLease: kubernetes.writes - kubernetes.leaseWrites,
   });
+}
+
+function percentOfACore(cpuSeconds: number, seconds: number): number {
+  return rounded((cpuSeconds / seconds) * 100);
 }
 
 /** Measures for a minute the CPU of the operator at rest, and of a program that does nothing but send so many requests. */
@@ -46,8 +50,11 @@ async function besideBare({ serviceUrl, operatorPid }: Stage, requests: number) 
     await sleep(minuteMs);
     const after = await Promise.all(pids.map(usageOf));
     const [beside = 0, least = 0] = after.map(({ cpuSeconds }, at) => cpuSeconds - (before[at]?.cpuSeconds ?? 0));
-    const percent = (seconds: number) => rounded((seconds / (minuteMs / 1_000)) * 100);
-    return { cpuPercentBesideBare: percent(beside), bareCpuPercentOfACore: percent(least) };
+    const seconds = minuteMs / 1_000;
+    return {
+      cpuPercentBesideBare: percentOfACore(beside, seconds),
+      bareCpuPercentOfACore: percentOfACore(least, seconds),
+    };
   } finally {
     bare.kill();
     await ended;

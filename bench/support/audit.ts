@@ -71,8 +71,7 @@ export class AuditLog {
       this.#rest = lines.pop() ?? '';
       for (const line of lines) note(noted, line);
     }
-    const later = [...noted.statusWritesOf.values()].reduce((sum, count) => sum + Math.max(0, count - 2), 0);
-    return { ...summed(noted.byVerb), laterStatusWrites: later, writeMs: noted.writeMs };
+    return summed(noted);
   }
 
   async close(): Promise<void> {
@@ -107,7 +106,7 @@ function note({ byVerb, statusWritesOf, writeMs }: Noted, line: string): void {
   if (!reading.has(verb)) writeMs.push(Date.parse(stageTimestamp) - Date.parse(requestReceivedTimestamp));
 }
 
-function summed(byVerb: ReadonlyMap<string, number>): Omit<KubernetesCounts, 'writeMs' | 'laterStatusWrites'> {
+function summed({ byVerb, statusWritesOf, writeMs }: Noted): KubernetesCounts {
   const total = (wanted: (verb: string, what: string) => boolean) =>
     [...byVerb].reduce((sum, [key, count]) => {
       const [verb = '', what = ''] = key.split(' ');
@@ -117,8 +116,10 @@ function summed(byVerb: ReadonlyMap<string, number>): Omit<KubernetesCounts, 'wr
     reads: total((verb) => reading.has(verb)),
     writes: total((verb) => !reading.has(verb)),
     statusWrites: total((verb, what) => !reading.has(verb) && what.endsWith('/status')),
+    laterStatusWrites: [...statusWritesOf.values()].reduce((sum, count) => sum + Math.max(0, count - 2), 0),
     eventWrites: total((verb, what) => !reading.has(verb) && what === 'events'),
     leaseWrites: total((verb, what) => !reading.has(verb) && what === 'leases'),
     byVerb,
+    writeMs,
   };
 }
