@@ -72,6 +72,8 @@ export interface OpenAccount {
   acceptedMissing: string | undefined;
 }
 
+type AccountTerms = Pick<AccountView, 'endpoint' | 'accountId' | 'managementPolicy' | 'adoption'>;
+
 /**
  * Opens the connections of each account to the service: one with the Secret of `spec.credentialsRef`, and one with that
  * of `spec.dangerousCredentialsRef` if the spec has this field. Keeps them open while the account exists, and says why an
@@ -184,16 +186,23 @@ export class Accounts {
     await Promise.all([...this.#opened.keys()].map((key) => this.close(key)));
   }
 
+  /** Returns where an account is, and what the operator may do in it. */
+  terms({ spec, service, scope }: OpenAccount): AccountTerms {
+    return {
+      endpoint: service.endpoint,
+      accountId: service.accountId,
+      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
+      adoption: spec.lifecycle?.adoption ?? (scope === 'Namespaced' ? 'ById' : 'Never'),
+    };
+  }
+
   /** Builds the view of an account: everything that a kind knows of the account when the kind decides on a step. */
   view(opened: OpenAccount): AccountView {
     const { spec, service } = opened;
     const { pollIntervalMs, rateLimitedMs, forecastPerHour } = service.polling();
     const { throttledUntil = 0 } = service.health();
     return {
-      endpoint: service.endpoint,
-      accountId: service.accountId,
-      managementPolicy: this.#options.settings.readOnly ? 'Observe' : (spec.lifecycle?.managementPolicy ?? 'Manage'),
-      adoption: spec.lifecycle?.adoption ?? (opened.scope === 'Namespaced' ? 'ById' : 'Never'),
+      ...this.terms(opened),
       pollMs: spec.pollSeconds === undefined ? this.#options.settings.pollMs : spec.pollSeconds * 1_000,
       inEffect: { pollMs: pollIntervalMs, rateLimitedMs },
       budget: { ...allowanceOf(spec), forecastPerHour },

@@ -391,7 +391,7 @@ function mayClaim(other: Stored, accounts: Accounts, id: string): boolean {
   if (other.status.memory.id === id) return true;
   const opened = accounts.opened(other.account);
   const wish = other.spec.is === 'valid' ? lifecycleIn(other.spec.value).adoption : undefined;
-  return opened !== undefined && adoptionWithin(accounts.view(opened), wish) !== 'Never';
+  return opened !== undefined && adoptionWithin(accounts.terms(opened), wish) !== 'Never';
 }
 
 function sameAccount(other: Stored, mine: Service | undefined, accounts: Accounts): boolean {

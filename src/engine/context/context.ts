@@ -129,7 +129,7 @@ export class ReconcileContext {
     const { opened } = this;
     // Do not use a reopened connection before a read has proved that its token sees the account.
     if (opened?.admission?.admitted !== true) return undefined;
-    const { endpoint, accountId, managementPolicy } = this.parts.accounts.view(opened);
+    const { endpoint, accountId, managementPolicy } = this.parts.accounts.terms(opened);
     const isSame =
       endpoint === account.endpoint && accountId === account.accountId && managementPolicy === account.managementPolicy;
     if (!isSame) return undefined;

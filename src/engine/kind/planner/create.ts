@@ -73,7 +73,7 @@ export function findOrCreate(plan: ObjectPlan, pass: Pass): Step {
 }
 
 /** Returns the ids of the objects in a list that pass a test. */
-function idsWhere({ items }: Snapshot, test: (item: unknown, id: string) => boolean): readonly string[] {
+export function idsWhere({ items }: Snapshot, test: (item: unknown, id: string) => boolean): readonly string[] {
   const ids: string[] = [];
   items.forEach((item, id) => {
     if (test(item, id)) ids.push(id);
@@ -293,10 +293,10 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
   // If the operator's key was lost since the call, the ownership mark of the created object is unknown. Then the object
   // is recognised by its name and creation time, as for kinds without marks.
   const byMark = plan.markOf !== undefined && keyIdOf(entry.digest) === keyIdOf(pass.fingerprint(null));
-  const alike = [...snapshot.items].filter(([id, item]) =>
+  const alike = idsWhere(snapshot, (item, id) =>
     byMark ? isMarked(plan, pass, item) : isAlike(plan, pass, sent, id, item),
   );
-  const found = (byMark ? alike : alike.filter(([, item]) => isInTime(plan, sent, item))).map(([id]) => id);
+  const found = byMark ? alike : alike.filter((id) => isInTime(plan, sent, snapshot.items.get(id)));
   const [first, second] = found;
   const { deleting } = pass.subject;
   // Without an ownership mark it is unknown which of these objects the resource created. So delete none of them.
@@ -312,8 +312,8 @@ export function resolveCreate(plan: ObjectPlan, pass: Pass, entry: JournalEntry,
     const message = `${words}: the outcome is not known; if the service does not show the object by ${inWords}, ${next}`;
     return { is: 'wait', reason: 'InDoubt', message, retryInMs: doubtPauseMs };
   }
-  const untimely = alike.map(([id]) => id);
-  if (untimely.length > 0) return deleting ? leaveAll(plan, intent, untimely) : outOfTime(plan, untimely);
+  // Only the creation times of these objects do not fit.
+  if (alike.length > 0) return deleting ? leaveAll(plan, intent, alike) : outOfTime(plan, alike);
   if (deleting) return { is: 'release' };
   if (isAnother(plan, pass, intent)) return { is: 'again', remember };
   return mayNotCreate(pass, list.key, intent.name) ?? create(plan, pass, intent, entry.attempt + 1);

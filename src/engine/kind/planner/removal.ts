@@ -13,7 +13,7 @@ import { growingMs } from '../../../base/time.ts';
 import type { Pass } from '../contract/pass.ts';
 import { frozenOrTakingOver, readOf, releasedWithPlace } from './observe.ts';
 import type { ObjectPlan } from './plan.ts';
-import { bind, isMarked, resolveCreate } from './create.ts';
+import { bind, idsWhere, isMarked, resolveCreate } from './create.ts';
 import { annotations } from '../contract/define.ts';
 import { type Call, type Refusal, type Step, type Verdict, isNo } from '../contract/step.ts';
 
@@ -59,9 +59,9 @@ function forgetUnbound(plan: ObjectPlan, pass: Pass): Step {
   if (snapshot === undefined || snapshot.begunAt < pass.askedAt) {
     return releasedWithPlace(plan, pass, pass.askedAt) ?? readOf(pass, list, pass.askedAt);
   }
-  const mine = [...snapshot.items].find(([, item]) => isMarked(plan, pass, item));
+  const [mine] = idsWhere(snapshot, (item) => isMarked(plan, pass, item));
   if (mine === undefined) return { is: 'release' };
-  return bind(pass, mine[0], 'Created');
+  return bind(pass, mine, 'Created');
 }
 
 function removeBound(plan: ObjectPlan, pass: Pass, id: string): Step {
